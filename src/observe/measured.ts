@@ -84,8 +84,8 @@ export const measureBudget = (budget: StreamBudget, meters: Pick<Meters, 'frameW
 /** Counts failures of connections to MCP servers. */
 export const measurePool = (pool: McpPool, meters: Meters): McpPool => ({
   ...pool,
-  use: (place, work, signal) =>
-    pool.use(place, work, signal).catch((error: unknown) => {
+  use: (place, work, signal, options) =>
+    pool.use(place, work, signal, options).catch((error: unknown) => {
       if (!signal.aborted) meters.mcpFailed(place.target.name);
       throw error;
     }),

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { asks, fails, says } from '../support/peers/model-server.ts';
+import { until } from '../support/until.ts';
 import { SERVERS } from '../tools/support.ts';
 
 /** What models, keys, tools and servers do wrong, seen from a whole run. */
@@ -161,17 +162,20 @@ describe('an MCP server', () => {
     60_000,
   );
 
-  it('that sends 10 MB is cut, and one that dies in a call is reported to the model', async () => {
+  it('that sends 10 MB is cut, and the call in which one dies waits for a person', async () => {
     const workflow_id = await here.workflow({ agent: { mcp_server_ids: [await odd('plain')] } });
     here.model.script(asks({ name: 'big' }), asks({ name: 'die' }), asks({ name: 'key' }), says('Survived.'));
-    expect(await here.ended(await here.prompt(workflow_id), 40_000)).toMatchObject({
-      status: 'completed',
-      response: 'Survived.',
-      turns: 3,
+    const task_id = await here.prompt(workflow_id);
+    const asked = () => logsOf(workflow_id).then((logs) => logs.find(({ event }) => event === 'reconciliation_requested'));
+    expect(await until('a question', asked, 40_000)).toMatchObject({
+      restored: false,
+      cause: expect.stringMatching(/^The MCP server .* was lost while the tool ran/),
     });
+    await here.alice.ok(here.alice.post(`/api/tasks/${task_id}/reconciliations/2-1`, { decision: 'fail', message: 'It died.' }));
+    expect(await here.ended(task_id, 40_000)).toMatchObject({ status: 'completed', response: 'Survived.', turns: 3 });
     const [big = '', died, key] = results();
     expect(big).toMatch(/\[cut here: \d+ more characters\]$/);
-    expect(died).toMatch(/was lost while the tool ran.*not known/);
+    expect(died).toBe('It died.');
     expect(JSON.parse(key ?? '')).toMatchObject({ meta: expect.stringContaining(':3-1') });
   });
 });

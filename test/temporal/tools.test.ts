@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { startHttpMcpServer } from '../support/peers/http-mcp-server.ts';
 import { asks, says } from '../support/peers/model-server.ts';
 import { MODULES, SERVERS } from '../tools/support.ts';
 
@@ -68,6 +69,28 @@ describe('an agent with an MCP server', () => {
     expect(await logsOf(workflow_id)).toContainEqual(
       expect.objectContaining({ event: 'mcp_error', detail: expect.stringContaining('down cannot be reached') }),
     );
+  });
+
+  it('that restarts between runs and within one gives every run its tools', async () => {
+    const peer = await startHttpMcpServer('restarted', (mcp) => {
+      mcp.registerTool('act', {}, async () => ({ content: [{ type: 'text', text: 'acted' }] }));
+    });
+    const server = { name: 'restarted', transport_type: 'http', connection_config: { url: peer.url } };
+    const { id } = await here.alice.ok(here.alice.post('/api/mcps', server));
+    const workflow_id = await here.workflow({ agent: { mcp_server_ids: [id] } });
+    for (let runs = 0; runs < 2; runs += 1) {
+      here.model.script(
+        (...answered) => {
+          peer.forget();
+          asks({ name: 'act' })(...answered);
+        },
+        says('Done.'),
+      );
+      expect(await here.ended(await here.prompt(workflow_id))).toMatchObject({ status: 'completed', response: 'Done.' });
+      expect(results()).toEqual(['acted']);
+      peer.forget();
+    }
+    await peer.stop();
   });
 
   it('that is required and down fails the run with the reason', async () => {

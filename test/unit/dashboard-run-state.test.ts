@@ -18,7 +18,7 @@ const message = (role: string, content: string, more: object = {}): RunEvent => 
 
 const blank = {
   ...{ kind: 'call', call_id: '1-1', name: 'add', arguments: '', state: 'planned', failed: false, result: null },
-  ...{ restored: false, question: null, progress: null, stdout: null, stderr: null, duration_ms: null },
+  ...{ restored: false, cause: null, question: null, progress: null, stdout: null, stderr: null, duration_ms: null },
 };
 const call = { call_id: '1-1', name: 'add', arguments: '{}' };
 const asked = applyEvents(emptyRun, [message('assistant', '', { tool_calls: [call] })]);
@@ -118,6 +118,7 @@ it.each<[LogName, object, object]>([
   ['tool_denied', {}, { state: 'denied', failed: true, result: 'why' }],
   ['approval_requested', {}, { state: 'waiting_approval' }],
   ['reconciliation_requested', { restored: false }, { state: 'waiting_reconciliation' }],
+  ['reconciliation_requested', { restored: false, cause: 'Lost' }, { state: 'waiting_reconciliation', cause: 'Lost' }],
   ['progress', {}, { progress: 'why' }],
   ['tool_result', { failed: false }, { state: 'done' }],
   [

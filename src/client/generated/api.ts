@@ -1707,6 +1707,8 @@ export type LogData =
       arguments: string;
       /** True if the reason is a restore of the installation */
       restored: boolean;
+      /** Why nobody knows the outcome, if it is neither a restore nor a lost worker: the server of the tool was lost, or silent */
+      cause?: string;
     }
   | {
       event: 'reconciliation_decided';

@@ -136,12 +136,21 @@ function Reconciliation({ task, call }: Paused) {
   );
 }
 
-function TookEffect({ call: { name, restored } }: { call: CallBlock }) {
+function TookEffect({ call: { name, restored, cause } }: { call: CallBlock }) {
+  const tool = <span className="mono">{name}</span>;
   return (
     <>
       <Text fw={600}>
-        {restored ? 'The installation was restored before ' : 'The worker was lost while '}
-        <span className="mono">{name}</span> {restored ? 'was called' : 'ran'}. Did the call take effect?
+        {cause ? (
+          <>
+            {cause}. Did the call of {tool} take effect?
+          </>
+        ) : (
+          <>
+            {restored ? 'The installation was restored before ' : 'The worker was lost while '}
+            {tool} {restored ? 'was called' : 'ran'}. Did the call take effect?
+          </>
+        )}
       </Text>
       <Text>The call may already have taken effect. Check what it was meant to change, then choose.</Text>
     </>

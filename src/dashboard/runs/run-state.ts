@@ -20,6 +20,8 @@ export interface CallBlock {
   failed: boolean;
   /** A person is asked about it because the installation was restored. */
   restored: boolean;
+  /** Why nobody knows its outcome, if it is neither a restore nor a lost worker. */
+  cause: string | null;
   /** What its tool asks a person, while it waits for an answer. */
   question: CallQuestion | null;
   result: string | null;
@@ -120,6 +122,7 @@ function addCall(run: LiveRun, { call_id, name, arguments: args }: Pick<CallBloc
     state: 'planned',
     failed: false,
     restored: false,
+    cause: null,
     question: null,
     result: null,
     progress: null,
@@ -215,7 +218,7 @@ function toCallFacts(data: LogData): Partial<CallBlock> | null {
     case 'approval_requested':
       return { state: 'waiting_approval' };
     case 'reconciliation_requested':
-      return { state: 'waiting_reconciliation', restored: data.restored, question: null };
+      return { state: 'waiting_reconciliation', restored: data.restored, cause: data.cause ?? null, question: null };
     case 'client_call_requested':
       return { state: 'waiting_client' };
     case 'question_asked':

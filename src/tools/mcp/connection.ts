@@ -10,7 +10,7 @@ import type { AskPerson } from '../source.ts';
 import { callClock } from './call-clock.ts';
 import type { McpTarget } from './config.ts';
 import type { ConnectPorts } from './connect-ports.ts';
-import { McpLost, McpRefused } from './failures.ts';
+import { findUnreadable, McpLost, McpRefused, withoutDumps } from './failures.ts';
 import { createHttpWire } from './http-wire.ts';
 import { tidyInitialized } from './initialize.ts';
 import { type Listing, listTools, type SchemaFaults } from './listing.ts';
@@ -91,7 +91,7 @@ async function connectOnce(target: McpTarget, ports: ConnectPorts, version: stri
     end.reason ??= getReason(reason);
     void client.close().catch(() => {});
   };
-  const wire = createHttpWire(ports.fetch ?? fetch, { refuse: refusal.report, lose });
+  const wire = createHttpWire(ports.fetch ?? fetch, { replies: target.endpoint.kind === 'http', refuse: refusal.report, lose });
   const transport = await createTransport(target, { ...ports, fetch: wire.fetch });
   const questions = createQuestions(client, target);
   client.onclose = () => {
@@ -119,7 +119,8 @@ async function connectOnce(target: McpTarget, ports: ConnectPorts, version: stri
     await client.close().catch(() => {});
     await transport.close().catch(() => {});
     if (isMcpSignInNeeded(error)) throw error;
-    throw createUnreachableError(target.name, describeCause(error, transport), error);
+    const reason = wire.findBreak(error) ?? describeInitializeFault(error) ?? withoutDumps(getReason(error));
+    throw createUnreachableError(target.name, describeCause(reason, transport), error);
   }
   const listing = cacheListing(client, requests, ports.schemaFaults);
   return {
@@ -224,9 +225,14 @@ function cacheListing(client: Client, { send }: Requests, schemaFaults: SchemaFa
   };
 }
 
-/** Returns the innermost reason and the last output of a process. */
-function describeCause(error: unknown, transport: Transport): string {
-  const reason = getReason(error);
+/** Returns why an answer to `initialize` cannot be read; null if an error is not about that. */
+function describeInitializeFault(error: unknown): string | null {
+  const fault = findUnreadable(error);
+  return fault && `its answer to \`initialize\` cannot be read: ${fault}`;
+}
+
+/** Returns the reason and the last output of a process. */
+function describeCause(reason: string, transport: Transport): string {
   const stderr = transport instanceof ConfinedStdio ? transport.stderr : '';
   return truncate(stderr ? `${reason}; its last output: ${stderr}` : reason);
 }

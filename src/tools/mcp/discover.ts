@@ -6,6 +6,7 @@ import { findOutsideRefusal, outsideSentence } from '../../domain/outside.ts';
 import type { McpListedTool } from '../../store/resources/mcp-listings.ts';
 import { type McpServerConfig, type OpenServerToken, resolveTarget } from './config.ts';
 import type { McpConnection } from './connection.ts';
+import { isMcpFailure } from './failures.ts';
 import { type Listing, toMcpToolRecord } from './listing.ts';
 import type { McpPool } from './pool.ts';
 
@@ -13,7 +14,18 @@ export interface McpPorts {
   pool: McpPool;
   /** Returns a server's configuration with sealed values opened; templates are filled in later. */
   openConfig(server: PinnedMcpServer): Promise<McpServerConfig>;
+  /** How long a server is waited for that has listed tools before, and is lost now. */
+  patience_ms?: number;
 }
+
+interface RunOfServers {
+  openToken: OpenServerToken;
+  principal: string;
+  /** The ids of the servers that have listed their tools a short time ago. */
+  listed?: ReadonlySet<string>;
+}
+
+const PATIENCE_MS = 20_000;
 
 interface DiscoveredListing {
   server: McpServerConfig;
@@ -33,10 +45,13 @@ interface Discovery {
   listings: DiscoveredListing[];
 }
 
-/** Asks all servers of a run for their tools, in parallel. If a server is down, the run lacks its tools but continues. */
+/**
+ * Asks all servers of a run for their tools, in parallel. If a server is down, the run lacks its tools but continues; a server
+ * that had them a short time ago is waited for first.
+ */
 export async function discover(
   servers: readonly PinnedMcpServer[],
-  { pool, openConfig, openToken, principal }: McpPorts & { openToken: OpenServerToken; principal: string },
+  { pool, openConfig, openToken, principal, listed, patience_ms = PATIENCE_MS }: McpPorts & RunOfServers,
   signal: AbortSignal,
 ): Promise<Discovery> {
   const discovery: Discovery = { tools: [], notes: [], missing: [], lost: [], listings: [] };
@@ -52,8 +67,9 @@ export async function discover(
           stored: { server: config, signed_in: connection.isSignedIn(), tools: listing.tools.map(toMcpToolRecord) },
         };
       };
-      return pool.use({ target, principal }, listTools, signal).catch((error: Error) => {
-        throw findOutsideRefusal(error) === error ? withServerName(error, server) : error;
+      const patience = listed?.has(server.id) ? { patience_ms } : {};
+      return pool.use({ target, principal }, listTools, signal, patience).catch((error: Error) => {
+        throw findOutsideRefusal(error) === error || isMcpFailure(error) ? withServerName(error, server) : error;
       });
     }),
   );

@@ -37,6 +37,19 @@ export class McpUnreadable extends Error {
   override readonly name = 'McpUnreadable';
 }
 
+const FAILURES = [McpRefused, McpLost, McpSilent, McpUnreadable];
+
+/** True if an error is about a request to a server, so that its message does not name the server. */
+export const isMcpFailure = (error: unknown): error is Error => FAILURES.some((kind) => error instanceof kind);
+
+/** Returns why what a server sent is not a message of the protocol; null if an error is not about that. */
+export function findUnreadable(error: unknown): string | null {
+  if (error instanceof McpUnreadable) return error.message;
+  if (error instanceof SyntaxError) return 'it is not valid JSON';
+  // The faults that a validator lists are about its own code.
+  return Array.isArray((error as { issues?: unknown } | null)?.issues) ? 'it is not a message of the protocol' : null;
+}
+
 /** The prefix with which the SDK's errors begin, in servers too. */
 const PREFIX = /^(?:MCP error -?\d+: )+/;
 

@@ -1,5 +1,5 @@
 import { pickTexts, truncate } from '../../domain/outside.ts';
-import { withoutDumps } from './failures.ts';
+import { McpUnreadable, withoutDumps } from './failures.ts';
 
 /** Returns a function that gets the parts of an event stream, and is true for the part with which the first event id is complete. */
 export function findStreamId(): (part: Uint8Array) => boolean {
@@ -11,6 +11,47 @@ export function findStreamId(): (part: Uint8Array) => boolean {
     return /[\r\n]id: ?[^\s\0]/.test(text);
   };
 }
+
+const getType = ({ headers }: Response) => headers.get('content-type')?.toLowerCase() ?? '';
+
+export const isStream = (response: Response): boolean => getType(response).includes('text/event-stream');
+
+/**
+ * Returns the answer to a request with the label that its body has earned: servers and proxies send JSON and event streams as
+ * text, or without a label. Throws if the body is neither.
+ */
+export async function labelAnswer(response: Response): Promise<Response> {
+  if (isStream(response) || getType(response).includes('application/json')) return response;
+  const reader = response.body?.getReader();
+  const first = await reader?.read();
+  const start = new TextDecoder().decode(first?.value).trimStart();
+  const type = findType(start);
+  if (!reader || !type) {
+    await reader?.cancel();
+    throw new McpUnreadable(start ? 'it is not a message of the protocol' : 'it is empty');
+  }
+  const body = new ReadableStream<Uint8Array>(
+    {
+      start: (controller) => controller.enqueue(first?.value as Uint8Array),
+      async pull(controller) {
+        const { done, value } = await reader.read();
+        if (done) controller.close();
+        else controller.enqueue(value);
+      },
+      cancel: (reason) => reader.cancel(reason),
+    },
+    { highWaterMark: 0 },
+  );
+  const headers = new Headers(response.headers);
+  headers.set('content-type', type);
+  return new Response(body, { status: response.status, statusText: response.statusText, headers });
+}
+
+/** Returns the type of a body by its beginning; null if it is none that the protocol knows. */
+const findType = (start: string): string | null => {
+  if (/^[{[]/.test(start)) return 'application/json';
+  return /^(?::|(?:data|event|id|retry):)/.test(start) ? 'text/event-stream' : null;
+};
 
 interface Refusal {
   /** What the server says about its refusal; empty if it says nothing that a person could read. */

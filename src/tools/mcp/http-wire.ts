@@ -8,7 +8,7 @@ import { getReason } from '../../domain/reason.ts';
 import { parseRetryAfter } from '../../domain/retry-after.ts';
 import { EgressDenied } from '../../egress/dial.ts';
 import { McpLost, McpRefused } from './failures.ts';
-import { findStreamId, readRefusal } from './http-bodies.ts';
+import { findStreamId, isStream, labelAnswer, readRefusal } from './http-bodies.ts';
 
 type Fetch = typeof globalThis.fetch;
 
@@ -19,7 +19,9 @@ interface WaitingRequest {
   onWaited(): void;
 }
 
-interface WireEvents {
+interface WireOptions {
+  /** True for streamable HTTP: the answer to a POST has the reply. The older transport has one stream for all replies. */
+  replies: boolean;
   /** Receives an error that ends the connection: a refused body, or a sign-in that is missing. */
   refuse(error: unknown): void;
   /** Receives the reason why no answer comes to any request that is in progress. */
@@ -37,6 +39,8 @@ export interface HttpWire {
 /** How often the server is asked to resume a stream that broke. */
 const MOST_RESUMPTIONS = 2;
 const MOST_WAITS = 3;
+/** The status of an answer without a body. */
+const ACCEPTED = 202;
 const FIRST_WAIT_MS = 1_000;
 /** The longest wait that a server may ask for. */
 const LONGEST_WAIT_MS = 60_000;
@@ -45,7 +49,7 @@ const LONGEST_WAIT_MS = 60_000;
  * Sends the messages of one connection over HTTP. It knows where a failure comes from: whether a request was sent, whether the
  * server refused it, has lost its session, or broke off its answer. The SDK's client reports only part of that, and only late.
  */
-export function createHttpWire(fetch: Fetch, { refuse, lose }: WireEvents): HttpWire {
+export function createHttpWire(fetch: Fetch, { replies, refuse, lose }: WireOptions): HttpWire {
   const requests = new AsyncLocalStorage<WaitingRequest>();
   /** Marks the errors that this wire puts at the end of a stream. No server can know it. */
   const mark = randomUUID();
@@ -64,7 +68,7 @@ export function createHttpWire(fetch: Fetch, { refuse, lose }: WireEvents): Http
       const response = await send(input, init).catch((error: unknown) => {
         throw wasNotSent(error) ? new McpLost(getReason(error), { sent: false, cause: error }) : error;
       });
-      if (response.ok) return watchAnswer(response, init.body);
+      if (response.ok) return await watchAnswer(response, init.body);
       const wait_ms = findWait(response, waits);
       if (wait_ms === null) throw await toFailure(response, headers.has('mcp-session-id'));
       await response.body?.cancel();
@@ -100,9 +104,11 @@ export function createHttpWire(fetch: Fetch, { refuse, lose }: WireEvents): Http
   }
 
   /** Watches the answer to a POST. If a stream ends, its request must have been answered. */
-  function watchAnswer(response: Response, body: unknown): Response {
-    const is_stream = response.headers.get('content-type')?.toLowerCase().includes('text/event-stream') === true;
-    return watchBody(response, is_stream ? findRequestId(body) : null);
+  async function watchAnswer(response: Response, body: unknown): Promise<Response> {
+    const request_id = findRequestId(body);
+    if (!replies || request_id === null || response.status === ACCEPTED) return watchBody(response, null);
+    const labelled = await labelAnswer(response);
+    return watchBody(labelled, isStream(labelled) ? request_id : null);
   }
 
   /**
@@ -183,7 +189,7 @@ const isLoss = (status: number) => status >= 502 && status <= 504;
 async function toFailure(response: Response, in_session: boolean): Promise<Error> {
   const { status } = response;
   const { sentence, in_protocol } = await readRefusal(response);
-  const text = `${sentence ? `${sentence} ` : ''}(HTTP ${status})`;
+  const text = sentence ? `${sentence} (HTTP ${status})` : `HTTP ${status}`;
   if (status === 404) {
     const lost = in_session ? 'it does not know the session any more' : 'it does not know the address';
     return new McpLost(`${lost} (HTTP 404)`, { sent: false, status });
@@ -191,7 +197,7 @@ async function toFailure(response: Response, in_session: boolean): Promise<Error
   if (status === 429) {
     const after_ms = parseRetryAfter(response.headers);
     const until = after_ms ? `; it asks to wait ${Math.ceil(after_ms / 1_000)} s` : '';
-    return new McpRefused(`it takes no more requests now ${text}${until}`, { status, unexecuted: true });
+    return new McpRefused(`it takes no more requests now: ${text}${until}`, { status, unexecuted: true });
   }
   if (isLoss(status) || (status >= 500 && !in_protocol)) return new McpLost(`it answered: ${text}`, { sent: true, status });
   return new McpRefused(text, { status, unexecuted: status < 500 });

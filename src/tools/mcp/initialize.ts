@@ -14,7 +14,6 @@ const isFields = (value: unknown): value is Fields => typeof value === 'object' 
 export function tidyInitialized(message: JSONRPCMessage): void {
   const { result } = message as { result?: unknown };
   if (!isFields(result)) return;
-  for (const key of ['instructions', '_meta']) if (result[key] === null) delete result[key];
   if (typeof result.instructions !== 'string') delete result.instructions;
   result.protocolVersion ??= UNNAMED_VERSION;
   if (typeof result.protocolVersion !== 'string') result.protocolVersion = String(result.protocolVersion);

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
 import { isMcpSignInNeeded } from '../../domain/errors.ts';
 import { findOutage } from '../../domain/outages.ts';
 import { ToolUnreachable } from '../source.ts';
@@ -23,10 +24,23 @@ export interface McpPool {
   /**
    * Runs `work` with a connection, which stays open until `work` has ended. Throws ToolUnreachable if none can be opened,
    * `mcp_sign_in_needed` if the principal has to sign in,
-   * the signal's reason if aborted, and any error of `work`.
+   * the signal's reason if aborted, and any error of `work`. With `patience_ms`, a server that is lost is tried again until it has
+   * been lost for that long; the work is then repeated from its beginning.
    */
-  use<T>(place: McpPlace, work: (connection: McpConnection) => Promise<T>, signal: AbortSignal): Promise<T>;
+  use<T>(
+    place: McpPlace,
+    work: (connection: McpConnection) => Promise<T>,
+    signal: AbortSignal,
+    options?: { patience_ms?: number },
+  ): Promise<T>;
   close(): Promise<void>;
+}
+
+/** One use of a connection. If it is eager, a server that was down a moment ago is tried at once. */
+interface Use {
+  place: McpPlace;
+  signal: AbortSignal;
+  eager: boolean;
 }
 
 export interface PoolOptions extends ConnectPorts {
@@ -44,6 +58,8 @@ interface Entry {
   users: number;
   used_at: number;
   failures: number;
+  /** Since when the server is lost; null: it is not. */
+  lost_at: number | null;
   retry_at: number;
   last_error: string;
 }
@@ -53,6 +69,7 @@ const CHECK_AFTER_MS = 30_000;
 const SWEEP_MS = 30_000;
 const FIRST_BACK_OFF_MS = 500;
 const LONGEST_BACK_OFF_MS = 30_000;
+const LONGEST_PATIENT_WAIT_MS = 4_000;
 
 /** The most unused connections, so that many principals do not use up the processes that all share. */
 const MOST_UNUSED = 64;
@@ -64,7 +81,7 @@ export function createMcpPool(options: PoolOptions): McpPool {
   const asking = new Set<string>();
   const closing = new AbortController();
 
-  async function getConnection(entry: Entry, place: McpPlace): Promise<McpConnection> {
+  async function getConnection(entry: Entry, { place, eager }: Use): Promise<McpConnection> {
     const connection = await entry.connection?.catch(() => null);
     if (
       connection &&
@@ -74,7 +91,7 @@ export function createMcpPool(options: PoolOptions): McpPool {
       return connection;
     // Other calls may still get their answers through it.
     if (connection && entry.connection) void connection.whenIdle().then(() => connection.close()).catch(() => {});
-    if (performance.now() < entry.retry_at) throw new ToolUnreachable(entry.last_error);
+    if (!eager && performance.now() < entry.retry_at) throw new ToolUnreachable(entry.last_error);
     entry.connection = openConnection(entry, place);
     return entry.connection;
   }
@@ -93,6 +110,7 @@ export function createMcpPool(options: PoolOptions): McpPool {
       if (isMcpSignInNeeded(error)) throw error;
       if (findOutage(error)) throw new ToolUnreachable((error as Error).message, { cause: error });
       entry.last_error = (error as Error).message;
+      entry.lost_at ??= performance.now();
       // The first failure may be chance; after the second, the server is not tried for a while.
       entry.retry_at =
         entry.failures === 0 ? 0 : performance.now() + Math.min(LONGEST_BACK_OFF_MS, FIRST_BACK_OFF_MS * 2 ** entry.failures);
@@ -122,8 +140,8 @@ export function createMcpPool(options: PoolOptions): McpPool {
 
   const joining = new Map<Entry, Promise<McpConnection>>();
   /** Joins all callers that wait for the same connection in one attempt. */
-  function joinConnection(entry: Entry, place: McpPlace): Promise<McpConnection> {
-    const attempt = joining.get(entry) ?? getConnection(entry, place).finally(() => joining.delete(entry));
+  function joinConnection(entry: Entry, use: Use): Promise<McpConnection> {
+    const attempt = joining.get(entry) ?? getConnection(entry, use).finally(() => joining.delete(entry));
     joining.set(entry, attempt);
     return attempt;
   }
@@ -131,20 +149,23 @@ export function createMcpPool(options: PoolOptions): McpPool {
   /** Runs `work` with the connection of this `key`, which is opened if there is none. */
   async function withConnection<T>(
     key: string,
-    { place, signal }: { place: McpPlace; signal: AbortSignal },
+    use: Use,
     work: (connection: McpConnection) => Promise<T>,
   ): Promise<T> {
-    const entry = entries.get(key) ?? { connection: null, users: 0, used_at: 0, failures: 0, retry_at: 0, last_error: '' };
+    const entry = entries.get(key) ?? newEntry();
     entries.set(key, entry);
     entry.users += 1;
-    const open = () => unlessAborted(joinConnection(entry, place), signal);
+    const open = () => unlessAborted(joinConnection(entry, use), use.signal);
     try {
       const connection = await open();
-      return await work(connection).catch(async (error: unknown) => {
+      const result = await work(connection).catch(async (error: unknown) => {
+        if (error instanceof McpLost) entry.lost_at ??= performance.now();
         // The server has lost the session, as after a restart. The next connection has a new one.
         if (!(error instanceof McpLost) || error.sent) throw error;
         return work(await open());
       });
+      entry.lost_at = null;
+      return result;
     } finally {
       entry.users -= 1;
       entry.used_at = performance.now();
@@ -152,19 +173,41 @@ export function createMcpPool(options: PoolOptions): McpPool {
     }
   }
 
+  async function useOnce<T>(use: Use, work: (connection: McpConnection) => Promise<T>): Promise<T> {
+    const { place } = use;
+    if (closing.signal.aborted) throw new ToolUnreachable('The worker is shutting down');
+    const shared = hashKey(place);
+    const own = place.task_id ? `${shared}:${place.task_id}` : shared;
+    if (asking.has(shared)) return withConnection(own, use, work);
+    const answer = await withConnection(shared, use, async (connection) => {
+      if (own !== shared && connection.hasAsked()) return { elsewhere: true } as const;
+      return { result: await work(connection) };
+    });
+    if (!('elsewhere' in answer)) return answer.result;
+    asking.add(shared);
+    return withConnection(own, use, work);
+  }
+
+  /** Returns how long a lost server is still waited for. */
+  function getLeftMs(place: McpPlace, patience_ms: number): number {
+    const now = performance.now();
+    return (entries.get(hashKey(place))?.lost_at ?? now) + patience_ms - now;
+  }
+
   return {
-    async use(place, work, signal) {
-      if (closing.signal.aborted) throw new ToolUnreachable('The worker is shutting down');
-      const shared = hashKey(place);
-      const own = place.task_id ? `${shared}:${place.task_id}` : shared;
-      if (asking.has(shared)) return withConnection(own, { place, signal }, work);
-      const answer = await withConnection(shared, { place, signal }, async (connection) => {
-        if (own !== shared && connection.hasAsked()) return { elsewhere: true } as const;
-        return { result: await work(connection) };
-      });
-      if (!('elsewhere' in answer)) return answer.result;
-      asking.add(shared);
-      return withConnection(own, { place, signal }, work);
+    async use(place, work, signal, { patience_ms = 0 } = {}) {
+      for (let waits = 0; ; waits += 1) {
+        try {
+          return await useOnce({ place, signal, eager: patience_ms > 0 }, work);
+        } catch (error) {
+          const is_lost = error instanceof McpLost || (error instanceof ToolUnreachable && !findOutage(error));
+          const left_ms = getLeftMs(place, patience_ms);
+          if (!is_lost || closing.signal.aborted || patience_ms === 0 || left_ms <= 0) throw error;
+          const wait_ms = Math.min(left_ms, LONGEST_PATIENT_WAIT_MS, FIRST_BACK_OFF_MS * 2 ** waits);
+          await setTimeout(wait_ms, undefined, { signal: AbortSignal.any([signal, closing.signal]) }).catch(() => {});
+          signal.throwIfAborted();
+        }
+      }
     },
     async close() {
       closing.abort();
@@ -175,6 +218,16 @@ export function createMcpPool(options: PoolOptions): McpPool {
     },
   };
 }
+
+const newEntry = (): Entry => ({
+  connection: null,
+  users: 0,
+  used_at: 0,
+  failures: 0,
+  lost_at: null,
+  retry_at: 0,
+  last_error: '',
+});
 
 /** Hashes a connection's key, because the key contains secrets. */
 const hashKey = ({ target, principal }: McpPlace) =>

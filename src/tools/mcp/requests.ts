@@ -3,8 +3,8 @@ import { ErrorCode, McpError, type Progress, ResultSchema } from '@modelcontextp
 import { isMcpSignInNeeded } from '../../domain/errors.ts';
 import { findOutage } from '../../domain/outages.ts';
 import { findOutsideRefusal } from '../../domain/outside.ts';
-import { getReason, Misshapen, sentenceOfError } from '../../domain/reason.ts';
-import { McpLost, McpRefused, McpSilent, McpUnreadable, withoutDumps } from './failures.ts';
+import { getReason } from '../../domain/reason.ts';
+import { findUnreadable, isMcpFailure, McpLost, McpRefused, McpSilent, McpUnreadable, withoutDumps } from './failures.ts';
 import type { HttpWire } from './http-wire.ts';
 
 interface SendOptions {
@@ -73,12 +73,13 @@ export function createRequests(client: Client, { wire, refusal, end, hasSession 
     const broken = wire.findBreak(error);
     if (broken !== null) return new McpLost(broken, { sent: true, cause: error });
     if (isMcpSignInNeeded(error) || findOutsideRefusal(error) || findOutage(error)) return error as Error;
-    if (error instanceof McpLost || error instanceof McpRefused) return error;
+    if (isMcpFailure(error)) return error;
     if (expiry.aborted) return new McpSilent('it did not answer in time');
     if (end.closed) return new McpLost(end.reason ?? 'it closed the connection', { sent: true, cause: error });
     if (error instanceof McpError)
       return new McpRefused(withoutDumps(error.message), { unexecuted: UNEXECUTED.includes(error.code) });
-    if (isUnreadable(error)) return new McpUnreadable(sentenceOfError(error), { cause: error });
+    const unreadable = findUnreadable(error);
+    if (unreadable !== null) return new McpUnreadable(unreadable, { cause: error });
     return new McpLost(getReason(error), { sent: true, cause: error });
   }
 
@@ -117,7 +118,3 @@ export function createRequests(client: Client, { wire, refusal, end, hasSession 
     },
   };
 }
-
-/** True if what the server sent is not a message of the protocol. */
-const isUnreadable = (error: unknown): boolean =>
-  error instanceof SyntaxError || error instanceof Misshapen || Array.isArray((error as { issues?: unknown } | null)?.issues);

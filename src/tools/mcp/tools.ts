@@ -29,12 +29,18 @@ export function createMcpTools(ports: McpToolPorts, server: PinnedMcpServer, too
       const open = (name: string) => ports.openToken(name, config, call.run);
       const target = await resolveTarget(config, open).catch((error: Error) => error);
       if (target instanceof Error) return { content: formatRefusal(target), failed: true };
-      const work = (connection: McpConnection) => callThrough(connection, { call, tool, server }, signal);
+      const report = (error: Error) => {
+        signal.throwIfAborted();
+        return toOutcome(error, server, tool.spec.effect);
+      };
+      const work = (connection: McpConnection) =>
+        callThrough(connection, { call, tool }, signal).catch((error: Error) => {
+          // The pool repeats what was not executed, once.
+          if (error instanceof McpLost && !error.sent) throw error;
+          return report(error);
+        });
       const place = { target, principal: call.run.owner, task_id: call.run.task_id };
-      return ports.pool.use(place, work, signal).catch((error: Error) => {
-        if (isMcpSignInNeeded(error)) return { content: formatRefusal(error), failed: true };
-        throw error;
-      });
+      return ports.pool.use(place, work, signal).catch(report);
     },
   };
 }
@@ -42,35 +48,25 @@ export function createMcpTools(ports: McpToolPorts, server: PinnedMcpServer, too
 interface ServerCall {
   call: ToolCall;
   tool: AllowedMcpTool;
-  server: PinnedMcpServer;
 }
 
-async function callThrough(
-  connection: McpConnection,
-  { call, tool, server }: ServerCall,
-  signal: AbortSignal,
-): Promise<ToolOutcome> {
+function callThrough(connection: McpConnection, { call, tool }: ServerCall, signal: AbortSignal): Promise<ToolOutcome> {
   const { arguments: args, call_key, progress, ask, run } = call;
   const onprogress = progress && createProgressReporter(progress);
-  try {
-    const { task_id } = run;
-    return await connection.call({ tool: tool.tool, arguments: args, call_key, onprogress, task_id, ask }, signal);
-  } catch (error) {
-    signal.throwIfAborted();
-    if (isMcpSignInNeeded(error)) throw error;
-    return toOutcome(error as Error, server, tool.spec.effect);
-  }
+  return connection.call({ tool: tool.tool, arguments: args, call_key, onprogress, task_id: run.task_id, ask }, signal);
 }
 
 /** Returns what the model receives of a failed call. Throws if the call may be repeated, or if a person has to decide that. */
 function toOutcome(error: Error, { name }: PinnedMcpServer, effect: ToolEffect): ToolOutcome {
+  if (error instanceof ToolUnreachable || error instanceof ToolUncertain) throw error;
+  if (isMcpSignInNeeded(error)) return failed(formatRefusal(error));
   const refusal = findOutsideRefusal(error);
   // Another attempt would get the same answer.
   if (refusal) return failed(`${refusal.code}: The MCP server ${name} made the call, but its answer could not be read: ${refusal.message}`);
   if (error instanceof McpRefused) return failed(`The MCP server ${name} answered with an error: ${truncate(error.message)}`);
   if (error instanceof McpUnreadable)
     return failed(`The MCP server ${name} made the call, but its answer could not be read: ${truncate(error.message)}`);
-  if (error instanceof ToolUnreachable || findOutage(error) || (error instanceof McpLost && !error.sent))
+  if (findOutage(error) || (error instanceof McpLost && !error.sent))
     throw new ToolUnreachable(`The MCP server ${name} is out of reach`, { cause: error });
   const is_silent = error instanceof McpSilent;
   const cause = is_silent

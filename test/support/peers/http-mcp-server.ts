@@ -25,6 +25,8 @@ export async function startHttpMcpServer(name: string, register: (mcp: McpServer
   await once(server, 'listening');
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`,
+    /** Forgets all sessions, as a restart does. */
+    forget: () => sessions.clear(),
     async stop() {
       server.closeAllConnections();
       server.close();

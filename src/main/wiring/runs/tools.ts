@@ -57,7 +57,9 @@ export function runTools(shared: Pick<SharedServices, 'store' | 'secrets' | 'log
     if (run.toolset || !here.mcp_servers.length) return buildToolbox(run.toolset as Toolset | null);
     await ready;
     const openToken: OpenServerToken = (name, server) => ports.mcp.openToken(name, server, run);
-    const discovery = await discover(here.mcp_servers, { ...ports.mcp, openToken, principal: run.owner }, signal);
+    const listed = await listRecent(shared, here.mcp_servers, run.owner);
+    const servers = { ...ports.mcp, openToken, principal: run.owner, listed };
+    const discovery = await discover(here.mcp_servers, servers, signal);
     const { listings, ...shown } = discovery;
     const { tools, notes, missing, lost } = secrets.redact.value(shown);
     await saveListings(shared, { listings, principal: run.owner });
@@ -73,6 +75,20 @@ export function runTools(shared: Pick<SharedServices, 'store' | 'secrets' | 'log
     for (const sentence of await box.listRenamed(signal)) events.push(log('mcp_connected', sentence));
     return (await store.runs.freezeToolset(run, { toolset, events })) ? box : buildToolbox(await loadFrozenToolset(store, run));
   };
+}
+
+/** How long ago a server may have listed its tools so that a run waits for it if it is lost now. */
+const RECENT_MS = 60 * 60_000;
+
+/** Returns the ids of the servers that have listed tools a short time ago, as they are configured now. */
+async function listRecent(
+  { store }: Pick<SharedServices, 'store'>,
+  servers: readonly PinnedMcpServer[],
+  principal: string,
+): Promise<Set<string>> {
+  const ids = servers.map(({ id }) => id);
+  const listings = await store.mcpListings.of(ids, principal);
+  return new Set(ids.filter((id) => Date.now() - Date.parse(listings.get(id)?.listed_at ?? '') < RECENT_MS));
 }
 
 /** Stores what the servers listed, for readers of the servers. A failure does not fail the run. */

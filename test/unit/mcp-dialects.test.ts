@@ -1,0 +1,329 @@
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import type { PinnedMcpServer } from '../../src/domain/definition.ts';
+import type { ToolEffect } from '../../src/domain/effects.ts';
+import { discover } from '../../src/tools/mcp/discover.ts';
+import { createMcpPool, type PoolOptions } from '../../src/tools/mcp/pool.ts';
+import { createMcpTools } from '../../src/tools/mcp/tools.ts';
+import { ToolUncertain } from '../../src/tools/source.ts';
+import { startHttpMcpServer } from '../support/peers/http-mcp-server.ts';
+import { type McpMessage, reply, startOddHttpMcpServer } from '../support/peers/odd-http-mcp-server.ts';
+import { callOf, openToken, serverOf } from '../tools/support.ts';
+
+const PRINCIPAL = 'local:alice';
+/** The ports of servers over HTTP, which need no sandbox. */
+function openBench(options: Partial<PoolOptions> = {}) {
+  const schemaFaults = async (schemas: readonly unknown[]) => schemas.map(() => null);
+  const pool = createMcpPool({ startConfined: null, schemaFaults, version: 'test', ...options });
+  return { ports: { pool, openConfig: async (server: PinnedMcpServer) => server, openToken }, close: pool.close };
+}
+const bench = openBench();
+afterAll(() => bench.close());
+const stops: (() => Promise<unknown>)[] = [];
+afterEach(() => Promise.all(stops.splice(0).map((stop) => stop())));
+
+const never = () => new AbortController().signal;
+const overHttp = (url: string) =>
+  serverOf({ id: randomUUID(), name: 'odd', transport_type: 'http', connection_config: { url } });
+const found = (server: ReturnType<typeof serverOf>, { ports, listed }: { ports?: typeof bench.ports & { patience_ms?: number }; listed?: boolean } = {}) =>
+  discover(
+    [server],
+    { ...(ports ?? bench.ports), openToken, principal: PRINCIPAL, ...(listed && { listed: new Set([server.id]) }) },
+    never(),
+  );
+
+async function started(manner: Parameters<typeof startOddHttpMcpServer>[0]) {
+  const peer = await startOddHttpMcpServer(manner);
+  stops.push(peer.stop);
+  return peer;
+}
+
+/** The tool `act` of the server at this address. */
+const toolsAt = (server: ReturnType<typeof serverOf>, effect: ToolEffect = 'write', { ports } = bench) =>
+  createMcpTools(ports, server, [
+    { server_id: server.id, tool: 'act', spec: { name: 'act', description: '', parameters: {}, effect } },
+  ]);
+
+/** How servers refuse a request in a session that they do not know, as after a restart. */
+const REFUSALS: Record<string, (response: ServerResponse, message: McpMessage) => unknown> = {
+  '404 without a body': (response) => response.writeHead(404).end(),
+  '404 with an error of the protocol': (response) =>
+    reply(response, undefined, { error: { code: -32001, message: 'Session not found' } }, 404),
+  '400 with an error of the protocol': (response) =>
+    reply(response, undefined, { error: { code: -32000, message: 'Bad Request: No valid session ID provided' } }, 400),
+  '400 with a line of text': (response) => response.writeHead(400).end('Invalid session ID'),
+  '410': (response) => response.writeHead(410).end(),
+  '200 with an error of the protocol': (response, { id }) =>
+    reply(response, id, { error: { code: -32600, message: 'Session expired' } }),
+};
+
+describe('a server that has lost its sessions', () => {
+  async function forgetful(refuse: (response: ServerResponse, message: McpMessage) => unknown) {
+    const peer = await started((message, response, request) => {
+      const session = request.headers['mcp-session-id'] as string | undefined;
+      if (message.method === 'initialize' || (session && peer.sessions.has(session))) return false;
+      refuse(response, message);
+      return true;
+    });
+    return peer;
+  }
+
+  it.each(Object.entries(REFUSALS))('and answers %s is asked and called in a new session at once', async (_what, refuse) => {
+    const peer = await forgetful(refuse);
+    const server = overHttp(peer.url);
+    expect((await found(server)).tools).toHaveLength(1);
+    peer.sessions.clear();
+    expect((await found(server)).tools).toHaveLength(1);
+    peer.sessions.clear();
+    expect(await toolsAt(server).call(callOf('act'), never())).toEqual({ content: 'acted', failed: false });
+    expect(peer.acted).toHaveLength(1);
+  });
+
+  it('and is made with the official SDK is called in a new session at once', async () => {
+    const peer = await startHttpMcpServer('real', (mcp) => {
+      mcp.registerTool('act', {}, async () => ({ content: [{ type: 'text', text: 'acted' }] }));
+    });
+    stops.push(peer.stop);
+    const server = overHttp(peer.url);
+    expect((await found(server)).tools).toHaveLength(1);
+    peer.forget();
+    expect((await found(server)).tools).toHaveLength(1);
+    peer.forget();
+    expect(await toolsAt(server).call(callOf('act'), never())).toEqual({ content: 'acted', failed: false });
+  });
+
+  it('still answers the calls that it was executing', async () => {
+    const held = Promise.withResolvers<() => void>();
+    const peer = await started((message, response, request) => {
+      const session = request.headers['mcp-session-id'] as string | undefined;
+      if (message.method === 'tools/call' && message.params?.name === 'act' && !peer.sessions.has('held')) {
+        peer.sessions.add('held');
+        held.resolve(() => reply(response, message.id, { result: { content: [{ type: 'text', text: 'late' }] } }));
+        return true;
+      }
+      if (message.method === 'initialize' || (session && peer.sessions.has(session))) return false;
+      return response.writeHead(404).end();
+    });
+    const server = overHttp(peer.url);
+    const first = toolsAt(server).call(callOf('act'), never());
+    const answer = await held.promise;
+    peer.sessions.clear();
+    peer.sessions.add('held');
+    expect(await toolsAt(server).call(callOf('act'), never())).toMatchObject({ content: 'acted' });
+    answer();
+    expect(await first).toEqual({ content: 'late', failed: false });
+  });
+});
+
+describe('a server that refuses a call', () => {
+  const refusing = (status: number, body: string, type = 'application/json') =>
+    started(({ method }, response) =>
+      method === 'tools/call' ? response.writeHead(status, { 'content-type': type }).end(body) : false,
+    );
+  const ISSUES = [
+    { code: 'invalid_type', expected: 'string', path: ['city', 0], message: 'Expected string, received number' },
+    { code: 'custom', path: [], message: 'Too much' },
+  ];
+
+  it.each([
+    [400, '{"error":"The city is missing"}', 'The city is missing (HTTP 400)'],
+    [400, '{"detail":[{"loc":["body"],"msg":"field required"}]}', 'field required (HTTP 400)'],
+    [403, '{"message":"Not for you"}', 'Not for you (HTTP 403)'],
+    [413, '<html><body>Too large</body></html>', 'HTTP 413'],
+    [422, '{"errors":[{"message":"No such city"}]}', 'No such city (HTTP 422)'],
+    [500, '{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"It broke"}}', 'It broke (HTTP 500)'],
+    [400, `{"error":${JSON.stringify(JSON.stringify(ISSUES))}}`, 'city.0: Expected string, received number; Too much (HTTP 400)'],
+  ])('with %s keeps its session, and the model gets the sentence: %s', async (status, body, sentence) => {
+    const peer = await refusing(status, body);
+    const outcome = await toolsAt(overHttp(peer.url)).call(callOf('act'), never());
+    expect(outcome).toEqual({ content: `The MCP server odd answered with an error: ${sentence}`, failed: true });
+    expect(peer.sessions.size).toBe(1);
+  });
+
+  it('with an error of the protocol has no list of faults in its sentence', async () => {
+    const peer = await started(({ id, method }, response) => {
+      const message = `MCP error -32602: Invalid arguments for tool act: ${JSON.stringify(ISSUES, null, 2)}`;
+      return method === 'tools/call' && reply(response, id, { error: { code: -32602, message } });
+    });
+    const { content } = await toolsAt(overHttp(peer.url)).call(callOf('act'), never());
+    expect(content).toBe(
+      'The MCP server odd answered with an error: Invalid arguments for tool act: city.0: Expected string, received number; Too much',
+    );
+  });
+
+  it.each([
+    ['no JSON', 'application/json', '{"jsonrpc": '],
+    ['no message', 'application/json', '{"answer": 1}'],
+    ['a result that is a text', 'application/json', '{"jsonrpc":"2.0","id":2,"result":"done"}'],
+    ['no answer of a known type', 'text/plain', 'done'],
+  ])('by answering %s has made it, and the model reads why it has no answer', async (_what, type, body) => {
+    const peer = await refusing(200, body, type);
+    const { content } = await toolsAt(overHttp(peer.url)).call(callOf('act'), never()) as { content: string };
+    expect(content).toMatch(/^The MCP server odd made the call, but its answer could not be read: /);
+    expect(content).not.toMatch(/[{[]|invalid_/);
+  });
+});
+
+describe('a server whose answers have the wrong label', () => {
+  const answer = (id: number | undefined) => JSON.stringify({ jsonrpc: '2.0', id, result: { content: [{ type: 'text', text: 'acted' }] } });
+  it.each([
+    ['JSON as text', 'text/plain', answer],
+    ['JSON without a label', '', (id: number | undefined) => `\n ${answer(id)}`],
+    ['an event stream as text', 'text/plain; charset=utf-8', (id: number | undefined) => `event: message\ndata: ${answer(id)}\n\n`],
+    ['an event stream as bytes', 'application/octet-stream', (id: number | undefined) => `: hello\n\ndata: ${answer(id)}\n\n`],
+  ])('is understood: %s', async (_what, type, body) => {
+    const peer = await started(({ id, method }, response) =>
+      method === 'tools/call' ? response.writeHead(200, type ? { 'content-type': type } : {}).end(body(id)) : false,
+    );
+    expect(await toolsAt(overHttp(peer.url)).call(callOf('act'), never())).toEqual({ content: 'acted', failed: false });
+  });
+});
+
+describe('a server without capacity', () => {
+  const busy = (times: number, headers: object, status = 429) => {
+    let left = times;
+    return started(({ method }, response) => {
+      if (method !== 'tools/call' || left === 0) return false;
+      left -= 1;
+      return response.writeHead(status, { ...headers }).end();
+    });
+  };
+
+  it.each([
+    [429, { 'retry-after': '1' }],
+    [429, {}],
+    [503, { 'retry-after': '1' }],
+  ])('that answers %s with %o is asked again, once it has some', async (status, headers) => {
+    const peer = await busy(1, headers, status);
+    const progress: string[] = [];
+    const call = callOf('act', {}, { progress: (text) => progress.push(text) });
+    expect(await toolsAt(overHttp(peer.url)).call(call, never())).toEqual({ content: 'acted', failed: false });
+    expect(peer.acted).toHaveLength(1);
+    expect(progress).toEqual(['The server takes no more requests now; waiting 1 s']);
+  });
+
+  it('is not waited for if it asks for an hour; the model gets the reason', async () => {
+    const peer = await busy(Number.POSITIVE_INFINITY, { 'retry-after': '3600' });
+    expect(await toolsAt(overHttp(peer.url)).call(callOf('act'), never())).toEqual({
+      content: 'The MCP server odd answered with an error: it takes no more requests now: HTTP 429; it asks to wait 3600 s',
+      failed: true,
+    });
+  });
+
+  it('does not get a call whose run is halted while it waits', async () => {
+    const peer = await busy(1, { 'retry-after': '1' });
+    const halt = new AbortController();
+    const call = callOf('act', {}, { progress: () => halt.abort(new Error('halted')) });
+    await expect(toolsAt(overHttp(peer.url)).call(call, halt.signal)).rejects.toThrow('halted');
+    // A second call takes longer than the wait of the first.
+    await toolsAt(overHttp((await busy(1, { 'retry-after': '2' })).url)).call(callOf('act'), never());
+    expect(peer.acted).toEqual([]);
+  });
+});
+
+describe('a server that does not answer a call in time', () => {
+  const silent = () => started(({ method }) => method === 'tools/call');
+  const outcomeOf = async (effect: ToolEffect) => {
+    const quick = openBench({ call_ms: 300 });
+    stops.unshift(quick.close);
+    return toolsAt(overHttp((await silent()).url), effect, quick)
+      .call(callOf('act'), never())
+      .catch((error: Error) => error);
+  };
+  const SENTENCE = 'The MCP server odd did not answer the call in time, and was asked to cancel it';
+
+  it.each(['read', 'idempotent'] as const)('has not answered with an error, says the result of a call that is %s', async (effect) => {
+    expect(await outcomeOf(effect)).toEqual({ content: SENTENCE, failed: true });
+  });
+
+  it('may have executed it: a person decides about one that writes', async () => {
+    const outcome = await outcomeOf('write');
+    expect(outcome).toBeInstanceOf(ToolUncertain);
+    expect(outcome).toMatchObject({ message: SENTENCE });
+  });
+});
+
+describe('a server whose answer to `initialize`', () => {
+  const RESULT = { protocolVersion: '2025-06-18', capabilities: { tools: {} }, serverInfo: { name: 'odd', version: '1' } };
+  const answering = (result: unknown) =>
+    started(({ id, method }, response) => method === 'initialize' && reply(response, id, { result }));
+
+  it.each<[string, object]>([
+    ['has null for its instructions', { ...RESULT, instructions: null }],
+    ['has a list for its instructions', { ...RESULT, instructions: ['one'] }],
+    ['has no name', { ...RESULT, serverInfo: undefined }],
+    ['has null for its name', { ...RESULT, serverInfo: null }],
+    ['has a name without a version', { ...RESULT, serverInfo: { name: 'odd' } }],
+    ['has null for a title', { ...RESULT, serverInfo: { name: 'odd', version: '1', title: null, websiteUrl: null } }],
+    ['has null for its tools', { ...RESULT, capabilities: { tools: null } }],
+    ['has true for its tools', { ...RESULT, capabilities: { tools: true } }],
+    ['has null for what it does not have', { ...RESULT, capabilities: { tools: {}, prompts: null, logging: null, tasks: null } }],
+    ['has null for its capabilities', { ...RESULT, capabilities: null }],
+    ['has no capabilities', { ...RESULT, capabilities: undefined }],
+    ['has no version of the protocol', { ...RESULT, protocolVersion: undefined }],
+  ])('%s is connected, and has its tools', async (_what, result) => {
+    const { tools, notes } = await found(overHttp((await answering(result)).url));
+    expect(notes).toMatchObject([{ event: 'mcp_connected' }]);
+    expect(tools.map(({ tool }) => tool)).toEqual(['act']);
+  });
+
+  it.each<[string, unknown]>([
+    ['has an unknown version', { ...RESULT, protocolVersion: '1.0' }],
+    ['is a text', 'hello'],
+    ['is null', null],
+  ])('%s is reported with a sentence', async (_what, result) => {
+    const { notes } = await found(overHttp((await answering(result)).url));
+    expect(notes).toMatchObject([{ event: 'mcp_error', detail: expect.stringMatching(/^The MCP server odd cannot be reached: \w/) }]);
+    expect(notes[0]?.detail).not.toMatch(/[{[]|invalid_/);
+  });
+});
+
+describe('a run whose server is down for a moment', () => {
+  /** A port that a server gets later. */
+  async function reserved() {
+    const peer = await startOddHttpMcpServer();
+    await peer.stop();
+    return peer.url;
+  }
+  async function startAt(url: string) {
+    const server = createServer((request, response) => {
+      const chunks: Buffer[] = [];
+      request.on('data', (chunk: Buffer) => chunks.push(chunk));
+      request.on('end', () => {
+        if (request.method !== 'POST') return response.writeHead(405).end();
+        const { id, method, params } = JSON.parse(Buffer.concat(chunks).toString());
+        if (id === undefined) return response.writeHead(202).end();
+        const results: Record<string, object> = {
+          initialize: { protocolVersion: params?.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'x', version: '1' } },
+          'tools/list': { tools: [{ name: 'act', inputSchema: { type: 'object' } }] },
+        };
+        return reply(response, id, { result: results[method] ?? {} });
+      });
+    }).listen(Number(new URL(url).port), '127.0.0.1');
+    await once(server, 'listening');
+    stops.push(async () => {
+      server.closeAllConnections();
+      server.close();
+    });
+    return server.address() as AddressInfo;
+  }
+
+  it('waits for it if it had its tools a short time ago', async () => {
+    const server = overHttp(await reserved());
+    const ports = { ...bench.ports, patience_ms: 30_000 };
+    const discovery = found(server, { ports, listed: true });
+    await found(server);
+    await startAt(server.connection_config.url as string);
+    expect((await discovery).tools.map(({ tool }) => tool)).toEqual(['act']);
+  });
+
+  it('goes on without its tools, and says so, once it has been down for long enough', async () => {
+    const ports = { ...bench.ports, patience_ms: 1_000 };
+    const { lost, notes } = await found(overHttp(await reserved()), { ports, listed: true });
+    expect(lost).toMatchObject([{ server: 'odd', reason: expect.stringContaining('odd cannot be reached') }]);
+    expect(notes).toMatchObject([{ event: 'mcp_error' }]);
+  });
+});
