@@ -67,6 +67,7 @@ export const LOG_EVENTS = {
     stderr: z.string().optional(),
     answered_by,
     ran_at,
+    files: z.array(Attachment).readonly().optional().meta({ description: 'Images, sounds and other files of the result; download each as an attachment' }),
     result: z.string().optional().meta({ description: "The beginning of the result, if the call ran at the model's provider" }),
   }),
   tool_denied: defineEvent('A call was refused by a person or by the turn limit; `detail` is what the model is answered.', {

@@ -114,3 +114,9 @@ export const unprocessable = (errors: FieldError[], code = 'invalid_fields') =>
     code,
     errors,
   });
+
+/** Returns the sentence of a refusal; rethrows every other error. */
+export function getRefusalSentence(error: unknown): string {
+  if (error instanceof AppError) return error.message;
+  throw error;
+}

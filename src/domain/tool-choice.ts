@@ -1,3 +1,4 @@
+import type { AttachedFile } from './attachments.ts';
 import { isVendor, type PinnedProvider } from './definition.ts';
 import { AppError } from './errors.ts';
 import type { TranscriptMessage } from './transcript.ts';
@@ -10,14 +11,16 @@ export interface ToolChoices {
   parallel_tool_calls?: boolean | undefined;
 }
 
-/** The choices that a client sends with the result of its call. */
-export type ResultExtra = Required<Pick<ToolChoices, 'forced_tools'>>;
+/** What is kept with a result: the choices that a client sends with it, and the files that the tool returned. */
+export interface ResultExtra extends Pick<ToolChoices, 'forced_tools'> {
+  files?: AttachedFile[];
+}
 
 /** Returns the tools that the results of a step require the next exchange to call; undefined: none. */
 export const findForcedTools = (messages: readonly TranscriptMessage[], step: number): string[] | undefined =>
   messages
     .filter((message) => message.step === step && message.role === 'tool')
-    .map(({ extra }) => (extra as Partial<ResultExtra> | null)?.forced_tools)
+    .map(({ extra }) => (extra as ResultExtra | null)?.forced_tools)
     .find((names) => names !== undefined);
 
 /** Throws for choices that a run's runtime does not support: a session at the vendor supports none. */

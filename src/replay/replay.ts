@@ -148,6 +148,8 @@ export function createReplayPorts(work: Replaying, model = createReplayRuntime(w
     }),
     publisher: () => ({ push() {}, async flush() {}, complete: () => true }),
     loadFiles: async () => [],
+    loadResultFiles: async () => [],
+    file_takers: new Map(),
     workspaces: { open: async () => ({ commit: null }) },
     perform: async ({ call_id }) => recording.outcome(call_id),
     nudge: async () => {},
@@ -162,6 +164,7 @@ export function createReplayPorts(work: Replaying, model = createReplayRuntime(w
     holdsBack: () => true,
     now: () => recording.timeAt(work.at),
     isUnreachable: (_error): _error is never => false,
+    keepFiles: async () => ({ kept: [], refused: [] }),
     isUncertain: (_error): _error is never => false,
   };
 }

@@ -3,6 +3,7 @@ import type OpenAI from 'openai';
 import type { SetCallSettings } from '../contracts/call-settings.ts';
 import { isImage, type ModelFile } from '../domain/attachments.ts';
 import type { Dialect } from '../domain/provider-presets.ts';
+import { SOUNDS } from '../domain/result-files.ts';
 import type { TranscriptMessage } from '../domain/transcript.ts';
 import type { ReplyExtra } from './chat-reply.ts';
 import type { Exchange } from './runtime.ts';
@@ -16,11 +17,15 @@ export function chatRequest(exchange: Exchange, model: string, dialect: Dialect)
   const system: Message[] = instructions ? [{ role: 'system', content: instructions }] : [];
   const sent_messages = dialect.strict_calls ? withinResults(transcript) : transcript;
   const prompt = files.length > 0 ? sent_messages.find(({ kind }) => kind === 'prompt') : undefined;
+  const result_files = dialect.strict_calls ? undefined : exchange.result_files;
   return {
     model,
     messages: [
       ...system,
-      ...sent_messages.map((message) => (message === prompt ? withFiles(message.content, files) : toMessage(message, dialect))),
+      ...sent_messages.flatMap((message, index) => [
+        message === prompt ? withFiles(message.content, files) : toMessage(message, dialect),
+        ...(sent_messages[index + 1]?.role === 'tool' ? [] : showResultFiles(sent_messages.slice(0, index + 1), result_files)),
+      ]),
     ],
     stream: true as const,
     ...(dialect.asks_usage ? { stream_options: { include_usage: true } } : {}),
@@ -73,8 +78,21 @@ const withFiles = (text: string, files: readonly ModelFile[]): Message => ({
   content: [{ type: 'text', text }, ...files.map(toContentPart)],
 });
 
+/**
+ * Returns the message with the files of the results that the messages end with. Results themselves may have texts only, and no
+ * message may stand between two results.
+ */
+function showResultFiles(messages: readonly TranscriptMessage[], result_files: Exchange['result_files']): Message[] {
+  const from = messages.findLastIndex(({ role }) => role !== 'tool') + 1;
+  const files = messages.slice(from).flatMap(({ call_id }) => result_files?.get(call_id ?? '') ?? []);
+  if (files.length === 0) return [];
+  return [withFiles(`Returned by the tools: ${files.map(({ name }) => name).join(', ')}`, files)];
+}
+
 function toContentPart(file: ModelFile): OpenAI.Chat.Completions.ChatCompletionContentPart {
   const url = `data:${file.media_type};base64,${file.data}`;
+  const format = SOUNDS[file.media_type];
+  if (format) return { type: 'input_audio', input_audio: { data: file.data, format } };
   if (isImage(file)) return { type: 'image_url', image_url: { url } };
   return { type: 'file', file: { filename: file.name, file_data: url } };
 }

@@ -32,6 +32,7 @@ export function messagesRequest(
     files = [],
     call_settings = {},
     hosted_tools = [],
+    result_files,
   }: Exchange,
   model: string,
 ): Request {
@@ -44,7 +45,7 @@ export function messagesRequest(
     model,
     max_tokens: max_output_tokens ?? MOST_TOKENS,
     ...(instructions ? { system: [{ type: 'text' as const, text: instructions, ...CACHED }] } : {}),
-    messages: toTurns(transcript, { files, kept: continues ? KEPT_TURNS : 0, hosted: hosted_tools.length > 0 }),
+    messages: toTurns(transcript, { files, result_files, kept: continues ? KEPT_TURNS : 0, hosted: hosted_tools.length > 0 }),
     ...(all_tools.length > 0
       ? { tools: instructions ? all_tools : all_tools.with(-1, { ...all_tools.at(-1)!, ...CACHED }) }
       : {}),
@@ -105,14 +106,14 @@ const withBreakpoint = (content: Block[]): Block[] => content.with(-1, { ...cont
 /** Roles take turns, and results must be the first of what follows their calls: neighbours of one role become one message. */
 function toTurns(
   transcript: readonly TranscriptMessage[],
-  { files, kept, hosted }: { files: readonly ModelFile[]; kept: number; hosted: boolean },
+  { files, result_files, kept, hosted }: Pick<Exchange, 'result_files'> & { files: readonly ModelFile[]; kept: number; hosted: boolean },
 ): Anthropic.MessageParam[] {
   const calls = { called: collectCallIds(transcript), made_there: findResendableCalls(transcript, { offered: hosted }) };
   const prompt = transcript.find(({ kind }) => kind === 'prompt');
   const turns: Turn[] = [];
   for (const message of transcript) {
     const role = message.role === 'assistant' ? 'assistant' : 'user';
-    const content = [...(message === prompt ? files.map(fileBlock) : []), ...toBlocks(message, calls)];
+    const content = [...(message === prompt ? files.map(fileBlock) : []), ...toBlocks(message, { ...calls, result_files })];
     if (content.length === 0) continue;
     const last = turns.at(-1);
     if (last?.role === role) last.content.push(...content);
@@ -134,22 +135,30 @@ const collectCallIds = (transcript: readonly TranscriptMessage[]) =>
 
 function toBlocks(
   message: TranscriptMessage,
-  { called, made_there }: Record<'called' | 'made_there', ReadonlySet<string>>,
+  { called, made_there, result_files }: Record<'called' | 'made_there', ReadonlySet<string>> & Pick<Exchange, 'result_files'>,
 ): Block[] {
   const { role, kind, content, call_id } = message;
   if (role === 'assistant') return replyBlocks(message, made_there);
   if (role !== 'tool') return textBlock({ text: content });
   // A chat has no tools, and a result without its call is refused.
   if (!call_id || !called.has(call_id)) return [];
-  return [{ type: 'tool_result', tool_use_id: call_id, content: content || '(no content)', is_error: kind === 'denial' }];
+  const text = content || '(no content)';
+  const images = (result_files?.get(call_id) ?? []).filter(isImage).map(imageBlock);
+  const shown = images.length > 0 ? [{ type: 'text' as const, text }, ...images] : text;
+  return [{ type: 'tool_result', tool_use_id: call_id, content: shown, is_error: kind === 'denial' }];
 }
 
 /** The vendor advises to put files before the text that is about them. */
 function fileBlock(file: ModelFile): Block {
-  const { media_type, data, name: title } = file;
-  if (!isImage(file)) return { type: 'document', title, source: { type: 'base64', media_type: 'application/pdf', data } };
-  return { type: 'image', source: { type: 'base64', media_type: media_type as Anthropic.Base64ImageSource['media_type'], data } };
+  const { data, name: title } = file;
+  if (isImage(file)) return imageBlock(file);
+  return { type: 'document', title, source: { type: 'base64', media_type: 'application/pdf', data } };
 }
+
+const imageBlock = ({ media_type, data }: ModelFile): Anthropic.ImageBlockParam => ({
+  type: 'image',
+  source: { type: 'base64', media_type: media_type as Anthropic.Base64ImageSource['media_type'], data },
+});
 
 /** The vendor refuses a text without letters. */
 const textBlock = (part: ReturnType<typeof textParts>[number]): Block[] =>

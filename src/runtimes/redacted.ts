@@ -1,5 +1,6 @@
+import { tryDecodeUtf8 } from '../domain/attachments.ts';
 import type { Redactor } from '../domain/redaction.ts';
-import type { ToolOutcome } from '../tools/source.ts';
+import type { ToolFile, ToolOutcome } from '../tools/source.ts';
 import type { ModelRuntime } from './runtime.ts';
 
 /** Wraps a model whose text may contain secrets: its endpoint's, and those that tools returned to it. */
@@ -26,5 +27,20 @@ export function redactRuntime(runtime: ModelRuntime, redact: Redactor): ModelRun
 /** Redacts a tool's result and output, or the reason why it was unreachable. */
 export async function redactOutcome(call: Promise<ToolOutcome>, redact: Redactor): Promise<ToolOutcome> {
   const outcome = await call.catch((error: unknown) => Promise.reject(redact.error(error)));
-  return { ...redact.value(outcome), content: redact.json(outcome.content) };
+  const { files, ...texts } = outcome;
+  return {
+    ...redact.value(texts),
+    content: redact.json(outcome.content),
+    ...(files && { files: files.map((file) => redactFile(file, redact)) }),
+  };
+}
+
+/** Redacts the name of a file, and its content if that is text. */
+function redactFile({ name, media_type, content }: ToolFile, redact: Redactor): ToolFile {
+  const text = tryDecodeUtf8(content);
+  return {
+    name: redact.text(name),
+    media_type,
+    content: text === null ? content : Buffer.from(redact.text(text)),
+  };
 }

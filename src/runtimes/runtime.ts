@@ -13,6 +13,8 @@ export interface Exchange {
   transcript: TranscriptMessage[];
   /** Images and PDF files of the prompt; absent: none. */
   files?: readonly ModelFile[];
+  /** Images and sounds that tools returned, by the id of the call; absent: none. */
+  result_files?: ReadonlyMap<string, readonly ModelFile[]>;
   /** Empty if the model must answer without tools. */
   tools: ToolSpec[];
   /** Tools that the provider itself runs, as it reads them; absent: none. */

@@ -132,7 +132,7 @@ export function createStore({ database: { pool, prisma }, keys, publish, admins 
     grants: grantStore({ prisma, keys, fingerprints }),
     workflows: workflowStore({ pool, prisma, granting }),
     versions: versionStore({ pool, prisma, snapshot, sealer: connections.mcpServers.sealer }),
-    attachments: attachmentStore(prisma),
+    attachments: attachmentStore(prisma, pool),
     conversations: conversationStore({ pool, prisma }),
     tasks: taskStore({ pool, prisma, keys, ...(publish ? { publish } : {}) }),
     runs: runStore(quick, publish),

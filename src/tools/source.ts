@@ -45,6 +45,13 @@ export interface ToolCall {
   ask?: AskPerson | undefined;
 }
 
+/** A file that a tool returned: an image, a sound, or another one. */
+export interface ToolFile {
+  name: string;
+  media_type: string;
+  content: Uint8Array;
+}
+
 export interface ToolOutcome {
   /** The result as the model receives it. */
   content: string;
@@ -54,6 +61,8 @@ export interface ToolOutcome {
   stderr?: string;
   /** The confinement of the call, if there was one. */
   isolation?: string;
+  /** Files of the result, which the run keeps for its owner. The text names them. */
+  files?: ToolFile[];
   /** The run's to-do list, if the call sets it: it is written with the result. */
   todos?: TodoItem[];
 }

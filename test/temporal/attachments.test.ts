@@ -4,7 +4,8 @@ import { sweep } from '../../src/temporal/repair/retention.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { type Child, startWorkerProcess } from '../support/machine/processes.ts';
 import { startCompatibleVendor } from '../support/peers/compatible-vendor.ts';
-import { fails, hangs, says } from '../support/peers/model-server.ts';
+import { startHttpMcpServer } from '../support/peers/http-mcp-server.ts';
+import { asks, fails, hangs, says } from '../support/peers/model-server.ts';
 import * as vendors from '../support/peers/vendor-rules.ts';
 import { GIF, JPEG, PDF, PNG, WEBP } from '../support/runs/attachments.ts';
 import { until } from '../support/until.ts';
@@ -35,6 +36,67 @@ const urlOf = (type: string, content: Uint8Array | string) => `data:${type};base
 const promptsOf = (workflow_id: string, body: object, by = here.alice) => by.post(`/api/workflows/${workflow_id}/prompt`, body);
 /** What the model was given with the prompt last. */
 const given = () => here.model.requests.at(-1)!.messages.find(({ role }) => role === 'user')?.content as unknown;
+
+describe('a run whose MCP server returns files', () => {
+  let server_id: string;
+  let stop: () => Promise<void>;
+  const SOUND = Buffer.from('RIFF....WAVEfmt ');
+  beforeAll(async () => {
+    const peer = await startHttpMcpServer('camera', (mcp) => {
+      mcp.registerTool('shoot', {}, async () => ({
+        content: [
+          { type: 'text', text: 'A cat:' },
+          { type: 'image', data: PNG.toString('base64'), mimeType: 'image/png' },
+          { type: 'audio', data: SOUND.toString('base64'), mimeType: 'audio/wav' },
+          { type: 'resource', resource: { uri: 'file:///tmp/a%20b.zip', mimeType: 'application/zip', blob: 'UEsDBA==' } },
+          { type: 'image', data: Buffer.alloc(20_000, 1).toString('base64'), mimeType: 'image/png' },
+        ],
+      }));
+    });
+    stop = peer.stop;
+    const server = { name: 'camera', transport_type: 'http', connection_config: { url: peer.url } };
+    server_id = (await here.alice.ok(here.alice.post('/api/mcps', server))).id;
+  });
+  afterAll(() => stop());
+  const NAMES = ['image-1.png', 'audio-2.wav', 'a b.zip'];
+  const SHOWN_IMAGE = { type: 'image_url', image_url: { url: urlOf('image/png', PNG) } };
+  const SHOWN_SOUND = { type: 'input_audio', input_audio: { data: SOUND.toString('base64'), format: 'wav' } };
+  const shown = () =>
+    here.model.requests
+      .at(-1)!
+      .messages.flatMap(({ content }) => (Array.isArray(content) ? (content as { type: string }[]) : []))
+      .filter(({ type }) => type !== 'text');
+  const filesOf = async (workflow_id: string) => {
+    const { logs } = await here.alice.ok(here.alice.get(`/api/workflows/${workflow_id}`));
+    return logs.find(({ event }: { event: string }) => event === 'tool_result').files as { id: string; name: string }[];
+  };
+
+  it('shows images and sounds to the model, and keeps all of them for the owner of the run', async () => {
+    const workflow_id = await here.workflow({ agent: { mcp_server_ids: [server_id], model: crypto.randomUUID() } });
+    here.model.script(asks({ name: 'shoot' }), says('A cat.'));
+    expect(await here.ended(await here.prompt(workflow_id))).toMatchObject({ status: 'completed', response: 'A cat.' });
+    expect(shown()).toEqual([SHOWN_IMAGE, SHOWN_SOUND]);
+    const result = here.model.requests.at(-1)!.messages.find(({ role }) => role === 'tool')?.content;
+    expect(result).toMatch(/^A cat:\n\[image, image-1\.png: image\/png, \d+ bytes\]\n\[audio, audio-2\.wav: audio\/wav, 16 bytes\]/);
+    expect(result).toMatch(/\[image-4\.png was not kept: it is larger than 0\.01 MiB \(ATTACHMENT_MAX_MB\)\]$/);
+    const files = await filesOf(workflow_id);
+    expect(files.map(({ name }) => name)).toEqual(NAMES);
+    const image = await here.alice.get(`/api/attachments/${files[0]!.id}/content`);
+    expect(image.status).toBe(200);
+    expect((await here.bob.get(`/api/attachments/${files[0]!.id}`)).status).toBe(404);
+    expect((await here.alice.delete(`/api/attachments/${files[0]!.id}`)).status).toBe(409);
+  });
+
+  it('asks a model that takes no sounds or no images again without them, and remembers it', async () => {
+    const workflow_id = await here.workflow({ agent: { mcp_server_ids: [server_id], model: crypto.randomUUID() } });
+    here.model.script(asks({ name: 'shoot' }), fails(400, { message: 'no audio' }), fails(400, { message: 'no images' }), says('Blind.'));
+    expect(await here.ended(await here.prompt(workflow_id))).toMatchObject({ status: 'completed', response: 'Blind.' });
+    expect(shown()).toEqual([]);
+    here.model.script(asks({ name: 'shoot' }), says('Still blind.'));
+    expect(await here.ended(await here.prompt(workflow_id))).toMatchObject({ status: 'completed', response: 'Still blind.' });
+    expect((await filesOf(workflow_id)).map(({ name }) => name)).toEqual(NAMES);
+  });
+});
 
 describe('a run that is given files', () => {
   it('sends images and PDF files to the model, and texts in its prompt', async () => {

@@ -18,7 +18,7 @@ const message = (role: string, content: string, more: object = {}): RunEvent => 
 
 const blank = {
   ...{ kind: 'call', call_id: '1-1', name: 'add', arguments: '', state: 'planned', failed: false, result: null },
-  ...{ restored: false, cause: null, question: null, progress: null, stdout: null, stderr: null, duration_ms: null },
+  ...{ restored: false, cause: null, files: [], question: null, progress: null, stdout: null, stderr: null, duration_ms: null },
 };
 const call = { call_id: '1-1', name: 'add', arguments: '{}' };
 const asked = applyEvents(emptyRun, [message('assistant', '', { tool_calls: [call] })]);

@@ -7,6 +7,7 @@ import type { PinnedMcpServer } from '../../src/domain/definition.ts';
 import type { ToolEffect } from '../../src/domain/effects.ts';
 import { discover } from '../../src/tools/mcp/discover.ts';
 import { createMcpPool, type PoolOptions } from '../../src/tools/mcp/pool.ts';
+import { toMcpOutcome } from '../../src/tools/mcp/result.ts';
 import { createMcpTools } from '../../src/tools/mcp/tools.ts';
 import { ToolUncertain } from '../../src/tools/source.ts';
 import { startHttpMcpServer } from '../support/peers/http-mcp-server.ts';
@@ -325,5 +326,76 @@ describe('a run whose server is down for a moment', () => {
     const { lost, notes } = await found(overHttp(await reserved()), { ports, listed: true });
     expect(lost).toMatchObject([{ server: 'odd', reason: expect.stringContaining('odd cannot be reached') }]);
     expect(notes).toMatchObject([{ event: 'mcp_error' }]);
+  });
+});
+
+describe('structured content', () => {
+  const text = (value: unknown) => ({ type: 'text', text: typeof value === 'string' ? value : JSON.stringify(value, null, 2) });
+  it.each<[string, unknown[], unknown, string]>([
+    ['a number of FastMCP', [text(5)], { result: 5 }, '5'],
+    ['a text of FastMCP', [text('five')], { result: 'five' }, 'five'],
+    ['a list of FastMCP', [text('a'), text('b')], { result: ['a', 'b'] }, 'a\nb'],
+    ['a list of objects of FastMCP', [text({ a: 1 }), text({ a: 2 })], { result: [{ a: 1 }, { a: 2 }] }, '{\n  "a": 1\n}\n{\n  "a": 2\n}'],
+    ['a list of FastMCP in one text', [text([1, 2])], { result: [1, 2] }, '[\n  1,\n  2\n]'],
+    ['true', [text(true)], { result: true }, 'true'],
+    ['keys in another order', [text('{"b":2,"a":1}')], { a: 1, b: 2 }, '{"b":2,"a":1}'],
+    ['its only field', [text('The file')], { content: 'The file' }, 'The file'],
+  ])('is given once: %s', (_what, content, structuredContent, result) => {
+    expect(toMcpOutcome({ content, structuredContent }).content).toBe(result);
+  });
+
+  it.each<[string, unknown[], unknown, string]>([
+    ['one of several fields', [text('ok')], { status: 'ok', items: [1] }, 'ok\n{"status":"ok","items":[1]}'],
+    ['a list of another length', [text('a')], { result: ['a', 'b'] }, 'a\n{"result":["a","b"]}'],
+    ['a summary', [text('Two items')], { items: [1, 2] }, 'Two items\n{"items":[1,2]}'],
+    ['nothing', [], { result: null }, '{"result":null}'],
+  ])('is given beside %s', (_what, content, structuredContent, result) => {
+    expect(toMcpOutcome({ content, structuredContent }).content).toBe(result);
+  });
+
+  it('that is null is none', () => {
+    expect(toMcpOutcome({ content: [text('a')], structuredContent: null }).content).toBe('a');
+  });
+});
+
+describe('files of a result', () => {
+  const PNG = Buffer.from('\x89PNG\r\n\x1a\n....', 'latin1');
+  it.each<[string, object, string, string]>([
+    ['an image', { type: 'image', data: PNG.toString('base64'), mimeType: 'image/png' }, 'image-1.png', 'image/png'],
+    ['an image with a wrong type', { type: 'image', data: PNG.toString('base64'), mimeType: 'image/jpeg' }, 'image-1.png', 'image/png'],
+    ['an image without a type', { type: 'image', data: PNG.toString('base64') }, 'image-1.png', 'image/png'],
+    ['a sound', { type: 'audio', data: 'AAAA', mimeType: 'audio/mpeg' }, 'audio-1.mp3', 'audio/mpeg'],
+    ['a sound of no type', { type: 'audio', data: 'AAAA', mimeType: '<script>' }, 'audio-1.bin', 'application/octet-stream'],
+    ['a resource', { type: 'resource', resource: { uri: 'file:///a/b%20c.zip', blob: 'AAAA' } }, 'b c.zip', 'application/octet-stream'],
+    ['a resource without a name', { type: 'resource', resource: { uri: 'blob:', blob: 'AAAA' } }, 'blob:', 'application/octet-stream'],
+  ])('have a name and a type: %s', (_what, part, name, media_type) => {
+    const { content, files } = toMcpOutcome({ content: [part] });
+    expect(files).toMatchObject([{ name, media_type }]);
+    expect(content).toContain(`${name}: ${media_type}, `);
+  });
+
+  it('without bytes are named, not kept', () => {
+    expect(toMcpOutcome({ content: [{ type: 'image', mimeType: 'image/png' }] })).toEqual({
+      content: '[image: image/png, empty]',
+      failed: false,
+    });
+  });
+
+  it('beyond twenty are named, not kept', () => {
+    const image = { type: 'image', data: PNG.toString('base64') };
+    const { content, files } = toMcpOutcome({ content: Array.from({ length: 25 }, () => image) });
+    expect(files).toHaveLength(20);
+    expect(content.split('\n')).toHaveLength(25);
+  });
+});
+
+it('links and texts of resources are given as they are', () => {
+  const content = [
+    { type: 'resource_link', name: 'Notes', uri: 'docs://notes', mimeType: 'text/markdown', description: 'All of them' },
+    { type: 'resource', resource: { uri: 'docs://one', mimeType: 'text/plain', text: 'One.' } },
+  ];
+  expect(toMcpOutcome({ content })).toEqual({
+    content: '[resource Notes: docs://notes, text/markdown, All of them]\n[resource docs://one, text/plain]\nOne.',
+    failed: false,
   });
 });

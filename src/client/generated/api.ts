@@ -1670,6 +1670,8 @@ export type LogData =
       answered_by?: 'recorded' | 'stub' | 'refused';
       /** Present if the call ran at the model's provider */
       ran_at?: 'provider';
+      /** Images, sounds and other files of the result; download each as an attachment */
+      files?: Attachment[];
       /** The beginning of the result, if the call ran at the model's provider */
       result?: string;
     }

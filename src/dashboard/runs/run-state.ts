@@ -1,3 +1,4 @@
+import type { Attachment } from '../../contracts/attachments.ts';
 import type { AnyLogFields, LogData, LogName, RunEvent } from '../../contracts/events.ts';
 import type { CallQuestion } from '../../contracts/questions.ts';
 import { isTerminal } from '../../domain/statuses.ts';
@@ -22,6 +23,8 @@ export interface CallBlock {
   restored: boolean;
   /** Why nobody knows its outcome, if it is neither a restore nor a lost worker. */
   cause: string | null;
+  /** Images, sounds and other files of its result. */
+  files: readonly Attachment[];
   /** What its tool asks a person, while it waits for an answer. */
   question: CallQuestion | null;
   result: string | null;
@@ -123,6 +126,7 @@ function addCall(run: LiveRun, { call_id, name, arguments: args }: Pick<CallBloc
     failed: false,
     restored: false,
     cause: null,
+    files: [],
     question: null,
     result: null,
     progress: null,
@@ -210,8 +214,8 @@ function describeLog({ event: _, detail, ...fields }: LogData): string {
 function toCallFacts(data: LogData): Partial<CallBlock> | null {
   switch (data.event) {
     case 'tool_result': {
-      const { failed, duration_ms = null, stdout = null, stderr = null, result } = data;
-      return { state: 'done', failed, duration_ms, stdout, stderr, ...(result === undefined ? {} : { result }) };
+      const { failed, duration_ms = null, stdout = null, stderr = null, files = [], result } = data;
+      return { state: 'done', failed, duration_ms, stdout, stderr, files, ...(result === undefined ? {} : { result }) };
     }
     case 'tool_denied':
       return { state: 'denied', failed: true, result: data.detail };

@@ -6,6 +6,7 @@ import { parseJson } from '../ui/json.ts';
 import { Markdown } from '../ui/markdown.tsx';
 import { Code, Status } from '../ui/show.tsx';
 import { Loading } from '../ui/states.tsx';
+import { RunFiles } from './run-files.tsx';
 import type { Block, CallBlock } from './run-state.ts';
 import type { Followed } from './use-run.ts';
 
@@ -95,6 +96,14 @@ function Call({ call }: { call: CallBlock }) {
           <Text c="dimmed">No result yet.</Text>
         ) : (
           <Code label={`Result of ${call.name}`}>{call.result}</Code>
+        )}
+        {call.files.length > 0 && (
+          <>
+            <Text size="xs">Files</Text>
+            <Text>
+              <RunFiles files={call.files} />
+            </Text>
+          </>
         )}
         {call.stdout && (
           <>

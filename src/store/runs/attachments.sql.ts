@@ -11,6 +11,15 @@ export const referToAttachments = statement(
     WHERE asked.id IN (SELECT id FROM held) RETURNING attachment_id`,
 );
 
+/** Links the files of a result to its task, from the given position on. A repetition replaces them. */
+export const linkResultFiles = statement(
+  'link_result_files',
+  ['task_id', 'ids', 'first'],
+  `INSERT INTO task_attachments (task_id, position, attachment_id)
+    SELECT :task_id, (:first::int + kept.position)::int, kept.id FROM unnest(:ids::uuid[]) WITH ORDINALITY AS kept (id, position)
+    ON CONFLICT (task_id, position) DO UPDATE SET attachment_id = EXCLUDED.attachment_id`,
+);
+
 /** Locks the next files in the order of their ids. Leaves out a file that a prompt is referring to right now. */
 export const lockAttachments = statement(
   'lock_attachments',

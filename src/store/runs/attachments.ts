@@ -4,7 +4,7 @@ import type { AttachedFile } from '../../domain/attachments.ts';
 import { conflict, notFound } from '../../domain/errors.ts';
 import { Prisma, type PrismaClient } from '../../generated/prisma/client.ts';
 import { type Queryable, rows } from '../database/database.ts';
-import { referToAttachments } from './attachments.sql.ts';
+import { linkResultFiles, referToAttachments } from './attachments.sql.ts';
 
 interface NewFile {
   name: string;
@@ -18,7 +18,7 @@ const FACTS = { id: true, name: true, media_type: true, size: true, sha256: true
 const NOUN = 'attachment';
 
 /** Stores files that people give to runs. Each belongs to one principal and is invisible to others. */
-export function attachmentStore(prisma: PrismaClient) {
+export function attachmentStore(prisma: PrismaClient, pool: Queryable) {
   const table = prisma.attachment;
 
   /** Returns the existing files with these ids, in the order of the ids. */
@@ -36,6 +36,9 @@ export function attachmentStore(prisma: PrismaClient) {
       const data = { ...values, id: uuid(), size: content.length, sha256, content: new Uint8Array(content) };
       return table.create({ data, select: FACTS });
     },
+    /** Links the files of a call's result to its task, so that they are kept as long as the task is. */
+    linkToResult: (call: { task_id: string; step: number; position: number }, files: readonly AttachedFile[]) =>
+      linkFilesOfResult(pool, call, files),
     find: (id: string, created_by: string): Promise<AttachedFile | null> =>
       table.findFirst({ where: { id, created_by }, select: FACTS }),
     /** Returns a file with its content; null if it does not exist or belongs to someone else. */
@@ -52,6 +55,11 @@ export function attachmentStore(prisma: PrismaClient) {
     /** Returns files of a task with their content. A task refers to its files, so none of them is missing. */
     contents: (ids: readonly string[]) =>
       findInOrder(ids, (distinct) => table.findMany({ where: { id: { in: distinct } }, select: { ...FACTS, content: true } })),
+    /** Returns the files of one owner with their content. The others among the ids are left out. */
+    contentsOf: (ids: readonly string[], created_by: string) =>
+      findInOrder(ids, (distinct) =>
+        table.findMany({ where: { id: { in: distinct }, created_by }, select: { ...FACTS, content: true } }),
+      ),
     async remove(id: string, created_by: string): Promise<void> {
       try {
         const { count } = await table.deleteMany({ where: { id, created_by } });
@@ -62,6 +70,20 @@ export function attachmentStore(prisma: PrismaClient) {
       }
     },
   };
+}
+
+/** The positions of the files of one result, and of the results of one step, among the files of a task. */
+const FILES_OF_RESULT = 100;
+const FILES_OF_STEP = 100_000;
+
+/** Links the files of a call's result to its task, so that they are kept as long as the task is. */
+async function linkFilesOfResult(
+  on: Queryable,
+  { task_id, step, position }: { task_id: string; step: number; position: number },
+  files: readonly AttachedFile[],
+): Promise<void> {
+  const first = step * FILES_OF_STEP + position * FILES_OF_RESULT;
+  await rows(on, linkResultFiles({ task_id, ids: files.map(({ id }) => id), first }));
 }
 
 /** Links files to a task, in the transaction that created it. Throws `not_found` if one of them was removed in the meantime. */

@@ -35,6 +35,9 @@ const PRIVILEGES: Record<string, readonly string[]> = {
   definitions: ['SELECT (hash)'],
   tool_calls: ['SELECT', 'UPDATE'],
   task_messages: ['SELECT', 'INSERT'],
+  // Needed for the files that tools return. The contents of files cannot be read.
+  attachments: ['SELECT (id, name, media_type, size, sha256)', 'INSERT'],
+  task_attachments: ['SELECT', 'INSERT', 'UPDATE (attachment_id)'],
   workspace_layers: ['SELECT', 'INSERT', 'DELETE'],
   // Needed for tools that grade answers of an evaluation.
   custom_tools: ['SELECT'],

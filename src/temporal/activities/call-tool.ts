@@ -1,5 +1,6 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import { parseArguments } from '../../domain/arguments.ts';
+import type { AttachedFile } from '../../domain/attachments.ts';
 import { type CallSeen, findCallGap } from '../../domain/continuity.ts';
 import { type Definition, listClientTools } from '../../domain/definition.ts';
 import { type CallDecision, decideMove, type WaitingCall } from '../../domain/effects.ts';
@@ -9,11 +10,17 @@ import type { ResultExtra } from '../../domain/tool-choice.ts';
 import { storable } from '../../domain/transcript.ts';
 import { createTaskEvents, type NewEvent } from '../../events/task-events.ts';
 import type { OpenCall, ToolLedger } from '../../store/runs/tool-ledger.ts';
-import type { ToolOutcome } from '../../tools/source.ts';
+import type { ToolFile, ToolOutcome } from '../../tools/source.ts';
 import { type AnswerPorts, answerFromRecord } from './answer-call.ts';
 import { type Halts, haltFailure, type Noted, retryWhileDown, runAttempt, staleAttempt, taskEnded } from './attempt.ts';
 import { type ParkBehind, parkRunBehind } from './continuity.ts';
 import { retryDelay } from './retries.ts';
+
+/** Stores the files of a call's result. Those that are too large, or for which the owner has no room, are refused with the reason. */
+type KeepFiles = (
+  call: OpenCall,
+  files: readonly ToolFile[],
+) => Promise<{ kept: AttachedFile[]; refused: { name: string; reason: string }[] }>;
 
 export interface CallToolPorts extends AnswerPorts {
   ledger: Pick<ToolLedger, 'open' | 'start' | 'end' | 'answer' | 'park' | 'resume' | 'release' | 'decide'>;
@@ -26,6 +33,8 @@ export interface CallToolPorts extends AnswerPorts {
   client_wait_ms: number;
   /** Notifies the run that there is a decision about one of its calls. */
   nudge(task_id: string, call_id: string): Promise<unknown>;
+  /** Keeps the files of a result for the run's owner. */
+  keepFiles: KeepFiles;
   isUnreachable(error: unknown): error is Error & { reached: boolean };
   /** True if the tool may have had its effect, and a repetition could have it a second time. */
   isUncertain(error: unknown): error is Error;
@@ -123,7 +132,7 @@ async function execute(ports: CallToolPorts, started: OpenCall, signal: AbortSig
   const start = performance.now();
   const start_events = started.status === 'planned' ? [buildStartEvent(ports, started)] : [];
   try {
-    const outcome = await toolOutcome(ports, started, signal);
+    const outcome = await keepFilesOf(ports, { call: started, outcome: await toolOutcome(ports, started, signal) }, signal);
     const result: Result = {
       ...outcome,
       kind: 'result',
@@ -180,7 +189,24 @@ async function toolOutcome(ports: CallToolPorts, call: OpenCall, signal: AbortSi
   return 'refusal' in read ? { content: read.refusal, failed: true } : ports.perform(call, read.arguments, signal);
 }
 
-interface Result extends ToolOutcome {
+interface Kept {
+  call: OpenCall;
+  outcome: ToolOutcome;
+}
+
+/** Keeps the files of an outcome. Its text then names those that were not kept, with the reason. */
+async function keepFilesOf(
+  { keepFiles }: CallToolPorts,
+  { call, outcome: { files, ...outcome } }: Kept,
+  signal: AbortSignal,
+): Promise<Omit<ToolOutcome, 'files'> & { extra?: ResultExtra }> {
+  if (!files?.length) return outcome;
+  const { kept, refused } = await retryWhileDown(() => keepFiles(call, files), signal);
+  const notes = refused.map(({ name, reason }) => `[${name} was not kept: ${reason}]`);
+  return { ...outcome, content: [outcome.content, ...notes].join('\n'), ...(kept.length > 0 && { extra: { files: kept } }) };
+}
+
+interface Result extends Omit<ToolOutcome, 'files'> {
   kind: 'result' | 'denial';
   duration_ms?: number;
   extra?: ResultExtra | null;
@@ -202,6 +228,7 @@ async function end(
     failed,
     ...(duration_ms === undefined ? {} : { duration_ms }),
     ...(isolation ? { isolation } : {}),
+    ...(extra?.files ? { files: extra.files } : {}),
   };
   const printed = { ...(stdout ? { stdout: storable(stdout) } : {}), ...(stderr ? { stderr: storable(stderr) } : {}) };
   const ended =

@@ -15,6 +15,7 @@ import {
 import { estimateTokens } from '../../domain/context-window.ts';
 import type { Definition, ToolSpec } from '../../domain/definition.ts';
 import { dropCalls } from '../../domain/model-failure.ts';
+import { listShownFiles } from '../../domain/result-files.ts';
 import { storable, type TranscriptMessage } from '../../domain/transcript.ts';
 import { shorterAsTsv } from '../../domain/tsv.ts';
 import { addUsage, toUsage } from '../../domain/usage.ts';
@@ -65,7 +66,8 @@ export async function fitTranscript(work: FitWork, messages: readonly Transcript
   const messageForModel = (message: TranscriptMessage) => shortenMessage(message, { tsv_tool_results, caveman });
   const toFit = (read: TranscriptMessage[], paid: OpenRun): Fitted => {
     const transcript = read.map(messageForModel);
-    return { transcript, run: paid, tokens: fixed_tokens + transcriptSize(transcript) };
+    const shown_tokens = fileTokens(listShownFiles(read, 'all').map(({ file }) => file));
+    return { transcript, run: paid, tokens: fixed_tokens + shown_tokens + transcriptSize(transcript) };
   };
   const read = sinceSummary(messages);
   let fit = toFit(read, run);

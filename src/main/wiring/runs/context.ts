@@ -1,4 +1,4 @@
-import { AppError } from '../../../domain/errors.ts';
+import { getRefusalSentence } from '../../../domain/errors.ts';
 import { NEWEST } from '../../../domain/memory.ts';
 import type { ContextPorts } from '../../../temporal/activities/context.ts';
 import type { ExchangePorts } from '../../../temporal/activities/exchange/attempt.ts';
@@ -39,12 +39,6 @@ export function contextPorts({
       return null;
     },
   };
-}
-
-/** Returns the sentence of a refusal; rethrows every other error. */
-function getRefusalSentence(error: unknown): string {
-  if (error instanceof AppError) return error.message;
-  throw error;
 }
 
 /** Creates the ports for the information that tools may use. */

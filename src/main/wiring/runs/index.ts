@@ -31,6 +31,7 @@ import { getContextWindow, getRuntimeOptions } from '../runtime-options.ts';
 import { createTokenOpener } from '../tool-tokens.ts';
 import { contextPorts, knowingPorts } from './context.ts';
 import { createEvaluationCheck, graderCaller } from './graders.ts';
+import { createFileKeeper } from './kept-files.ts';
 import { runSecrets } from './secrets.ts';
 import { runSessions } from './sessions.ts';
 import { createTidying } from './tidying.ts';
@@ -95,6 +96,12 @@ export async function createActivityPorts(
     selectAnswerer: (run, { provider, exchange_limits }) =>
       openRuntime(run, { provider, ...(exchange_limits && { exchange_limits }) }),
     endSession: sessions.endSession,
+    file_takers: new Map(),
+    loadResultFiles: (files, owner) =>
+      store.attachments.contentsOf(
+        files.map(({ id }) => id),
+        owner,
+      ),
     loadFiles: (files) => store.attachments.contents(files.map(({ id }) => id)),
     admit: (provider) => admit(core, provider),
     listTools: runTools(core, tools),
@@ -175,6 +182,7 @@ export async function createActivityPorts(
       await sessions.endLeft();
       return { ...done, removed: await tidy() };
     },
+    keepFiles: createFileKeeper(core),
     isUnreachable: (error): error is ToolUnreachable => error instanceof ToolUnreachable,
     isUncertain: (error): error is ToolUncertain => error instanceof ToolUncertain,
   };

@@ -7,10 +7,11 @@ import { listHostedTools } from '../../../domain/hosted-tools.ts';
 import { buildInstructions } from '../../../domain/instructions.ts';
 import { dropCalls } from '../../../domain/model-failure.ts';
 import { asLack, findOutage } from '../../../domain/outages.ts';
+import type { ShownKinds } from '../../../domain/result-files.ts';
 import { findForcedTools } from '../../../domain/tool-choice.ts';
 import { storable, type TranscriptMessage } from '../../../domain/transcript.ts';
 import type { Answered, UsageSoFar } from '../../../domain/usage.ts';
-import { createTaskEvents } from '../../../events/task-events.ts';
+import { createTaskEvents, type NewEvent } from '../../../events/task-events.ts';
 import type { Exchange } from '../../../runtimes/runtime.ts';
 import { fitTranscript } from '../fit.ts';
 import { listToolEvents } from '../offered.ts';
@@ -18,6 +19,7 @@ import { reserve } from '../reserve.ts';
 import type { ExchangeAttempt } from './attempt.ts';
 import type { StartedStep } from './begin.ts';
 import type { ModelAnswer } from './record.ts';
+import { askWithResultFiles } from './result-files.ts';
 
 /**
  * Sends the transcript to the model and publishes its text as it arrives. Returns `waiting` if the run's budget does not allow
@@ -47,7 +49,11 @@ export async function askModel(work: ExchangeAttempt, started: StartedStep): Pro
     const input = await withFiles(work, fit.transcript);
     work.so_far = so_far;
     const exchange_request = { ...buildExchange(work, { ...about, ...input }), report };
-    const { reply, cursor } = await selected.runtime.exchange(exchange_request, emit, signal);
+    const { reply, cursor } = await askWithResultFiles(work, fit.transcript, {
+      ask: (result_files) =>
+        selected.runtime.exchange({ ...exchange_request, ...(result_files.size > 0 && { result_files }) }, emit, signal),
+      onFewer: (kinds) => started.publish([createFewerEvent(work, kinds)]),
+    });
     await publisher.flush();
     const final_reply = order.tools_off ? dropCalls(reply, lastTask(work)) : reply;
     const published = !holds_back_text && publisher.complete() ? started.getPublishedTexts() : null;
@@ -58,6 +64,13 @@ export async function askModel(work: ExchangeAttempt, started: StartedStep): Pro
     throw error;
   }
 }
+
+/** The event of a request that is sent again because the model did not take the files of tools' results. */
+const createFewerEvent = ({ ports, run, order }: ExchangeAttempt, kinds: ShownKinds): NewEvent => {
+  const taken = kinds === 'none' ? 'images and sounds' : 'sounds';
+  const sentence = `The model did not take the ${taken} that tools returned; it is asked again without them`;
+  return createTaskEvents(run.task_id, ports.now).log('retry', sentence, { step: order.step });
+};
 
 /** Returns what the model was asked for once its tools are off, with the next step for the person, for the sentence of a failure. */
 const lastTask = ({ order, definition: { settings } }: ExchangeAttempt): string =>

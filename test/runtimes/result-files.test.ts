@@ -1,0 +1,57 @@
+import { expect, it } from 'vitest';
+import type { AttachedFile } from '../../src/domain/attachments.ts';
+import { getDialect } from '../../src/domain/provider-presets.ts';
+import { listShownFiles } from '../../src/domain/result-files.ts';
+import type { TranscriptMessage } from '../../src/domain/transcript.ts';
+import { chatRequest } from '../../src/runtimes/chat-request.ts';
+import { messagesRequest } from '../../src/runtimes/messages-request.ts';
+import { exchangeOf } from './support.ts';
+
+const blank = { position: 0, tool_calls: null, call_id: null, extra: null };
+const fileOf = (media_type: string, size = 4): AttachedFile => ({ id: media_type, name: 'a', media_type, size, sha256: '' });
+const resultOf = (position: number, files: AttachedFile[] = []): TranscriptMessage => ({
+  ...{ ...blank, step: 1, position, role: 'tool', kind: 'result', content: `Result ${position}` },
+  call_id: `1-${position}`,
+  extra: files.length > 0 ? { files } : null,
+});
+const calls = [1, 2].map((number) => ({ call_id: `1-${number}`, name: 'shoot', arguments: '{}' }));
+const transcript: TranscriptMessage[] = [
+  { ...blank, step: 0, role: 'user', kind: 'prompt', content: 'Look' },
+  { ...blank, step: 1, role: 'assistant', kind: 'reply', content: '', tool_calls: calls } as TranscriptMessage,
+  resultOf(1),
+  resultOf(2),
+];
+const IMAGE = { name: 'image-1.png', media_type: 'image/png', data: 'aW1n' };
+const SOUND = { name: 'audio-2.wav', media_type: 'audio/wav', data: 'c25k' };
+const exchange = exchangeOf({ transcript, result_files: new Map([['1-1', [IMAGE, SOUND]]]) });
+
+it('chat completions get the files after all results of the round', () => {
+  const { messages } = chatRequest(exchange, 'm', getDialect(null, 'm'));
+  expect(messages.map(({ role }) => role).slice(-3)).toEqual(['tool', 'tool', 'user']);
+  expect(messages.at(-1)?.content).toEqual([
+    { type: 'text', text: 'Returned by the tools: image-1.png, audio-2.wav' },
+    { type: 'image_url', image_url: { url: 'data:image/png;base64,aW1n' } },
+    { type: 'input_audio', input_audio: { data: 'c25k', format: 'wav' } },
+  ]);
+});
+
+it('the Messages API gets images within the result, and no sounds', () => {
+  const { messages } = messagesRequest(exchange, 'm');
+  const results = (messages.at(-1)?.content as { type: string; content?: unknown }[]).filter(({ type }) => type === 'tool_result');
+  expect(results.map(({ content }) => content)).toEqual([
+    [
+      { type: 'text', text: 'Result 1' },
+      { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'aW1n' } },
+    ],
+    'Result 2',
+  ]);
+});
+
+it('a model is shown the newest files, of types that models take, up to a size', () => {
+  const many = Array.from({ length: 8 }, (_, number) => resultOf(number, [fileOf('image/png'), fileOf('audio/mpeg')]));
+  const odd = resultOf(9, [fileOf('image/svg+xml'), fileOf('application/zip'), fileOf('image/png', 50_000_000)]);
+  expect(listShownFiles([...many, odd], 'all')).toHaveLength(10);
+  expect(listShownFiles([...many, odd], 'all').at(0)?.call_id).toBe('1-3');
+  expect(listShownFiles([...many, odd], 'images')).toHaveLength(8);
+  expect(listShownFiles([...many, odd], 'none')).toEqual([]);
+});
