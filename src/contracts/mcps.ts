@@ -40,6 +40,9 @@ export const McpServerCreate = z
       description:
         'Whether the server may ask people for passwords, access tokens and the like while a tool runs; otherwise such questions are refused',
     }),
+    connect_seconds: z.int().min(1).max(600).default(30).meta({
+      description: 'How long a connection may take until the server answers. The installation of its package is not counted',
+    }),
     network: z.boolean().default(false).meta({ description: 'Whether a stdio server may reach the network' }),
     paths: z.array(z.string().max(4_096)).max(64).default([]).meta({
       description:

@@ -13,6 +13,7 @@ const PinnedServer = z.object({
   allowed_tools: z.array(z.string()),
   network: z.boolean(),
   allow_secret_questions: z.boolean().optional(),
+  connect_seconds: z.int().optional().meta({ description: 'Absent: 30' }),
   paths: z.array(z.string()),
   required: z.boolean(),
 });

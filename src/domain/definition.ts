@@ -107,6 +107,8 @@ export interface PinnedMcpServer {
   network: boolean;
   /** True if it may ask people for secrets; absent: it may not. */
   allow_secret_questions?: boolean;
+  /** How long a connection may take; absent: 30. */
+  connect_seconds?: number;
   /** The host paths that its process may read, and also write if they end with `:rw`. */
   paths: string[];
   /** True if the run fails when the server is unreachable. */

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import type { PinnedMcpServer } from '../../src/domain/definition.ts';
 import type { ToolEffect } from '../../src/domain/effects.ts';
+import { createGuardedFetch } from '../../src/egress/guarded-fetch.ts';
 import { discover } from '../../src/tools/mcp/discover.ts';
 import { createMcpPool, type PoolOptions } from '../../src/tools/mcp/pool.ts';
 import { toMcpOutcome } from '../../src/tools/mcp/result.ts';
@@ -29,10 +30,17 @@ afterEach(() => Promise.all(stops.splice(0).map((stop) => stop())));
 const never = () => new AbortController().signal;
 const overHttp = (url: string) =>
   serverOf({ id: randomUUID(), name: 'odd', transport_type: 'http', connection_config: { url } });
-const found = (server: ReturnType<typeof serverOf>, { ports, listed }: { ports?: typeof bench.ports & { patience_ms?: number }; listed?: boolean } = {}) =>
+interface Waiting {
+  ports?: typeof bench.ports & { patience_ms?: number };
+  /** True if the server has listed its tools a short time ago. */
+  listed?: boolean;
+  report?: (sentence: string) => void;
+}
+
+const found = (server: ReturnType<typeof serverOf>, { ports = bench.ports, listed = false, report }: Waiting = {}) =>
   discover(
     [server],
-    { ...(ports ?? bench.ports), openToken, principal: PRINCIPAL, ...(listed && { listed: new Set([server.id]) }) },
+    { ...ports, openToken, principal: PRINCIPAL, listed: new Set(listed ? [server.id] : []), ...(report && { report }) },
     never(),
   );
 
@@ -282,6 +290,28 @@ describe('a server whose answer to `initialize`', () => {
   });
 });
 
+describe('a server that is not reached', () => {
+  it('has as many seconds for its connection as it is given', async () => {
+    const peer = await started(({ method }) => method === 'initialize');
+    const { notes } = await found({ ...overHttp(peer.url), connect_seconds: 1 });
+    expect(notes).toMatchObject([{ detail: 'The MCP server odd cannot be reached: it did not answer within 1 s' }]);
+  });
+
+  it.each(['http', 'sse'])('because its address is refused names the setting that allows it: %s', async (transport_type) => {
+    const guarded = createGuardedFetch([]);
+    const closed = openBench({ fetch: guarded.fetch });
+    const { notes } = await found({ ...overHttp('http://10.1.2.3/mcp'), transport_type }, { ports: closed.ports });
+    expect(notes).toMatchObject([
+      {
+        detail:
+          'The MCP server odd cannot be reached: Connections to 10.1.2.3 are not allowed from here. The operator can allow the address with EGRESS_ALLOW',
+      },
+    ]);
+    await closed.close();
+    await guarded.close();
+  });
+});
+
 describe('a run whose server is down for a moment', () => {
   /** A port that a server gets later. */
   async function reserved() {
@@ -315,10 +345,12 @@ describe('a run whose server is down for a moment', () => {
   it('waits for it if it had its tools a short time ago', async () => {
     const server = overHttp(await reserved());
     const ports = { ...bench.ports, patience_ms: 30_000 };
-    const discovery = found(server, { ports, listed: true });
+    const reports: string[] = [];
+    const discovery = found(server, { ports, listed: true, report: (sentence) => reports.push(sentence) });
     await found(server);
     await startAt(server.connection_config.url as string);
     expect((await discovery).tools.map(({ tool }) => tool)).toEqual(['act']);
+    expect(reports).toEqual([expect.stringMatching(/^Waiting for the MCP server odd: .*ECONNREFUSED/)]);
   });
 
   it('goes on without its tools, and says so, once it has been down for long enough', async () => {

@@ -1956,6 +1956,8 @@ export type McpServer = {
   is_enabled: boolean;
   /** Whether the server may ask people for passwords, access tokens and the like while a tool runs; otherwise such questions are refused */
   allow_secret_questions: boolean;
+  /** How long a connection may take until the server answers. The installation of its package is not counted */
+  connect_seconds: number;
   /** Whether a stdio server may reach the network */
   network: boolean;
   /** Folders and files of the host that a stdio server may read, or also write with `:rw` at the end. The operator allows them with MCP_PATHS; 422 for any other. */
@@ -1985,6 +1987,8 @@ export type McpServerCreate = {
   is_enabled?: boolean;
   /** Whether the server may ask people for passwords, access tokens and the like while a tool runs; otherwise such questions are refused */
   allow_secret_questions?: boolean;
+  /** How long a connection may take until the server answers. The installation of its package is not counted */
+  connect_seconds?: number;
   /** Whether a stdio server may reach the network */
   network?: boolean;
   /** Folders and files of the host that a stdio server may read, or also write with `:rw` at the end. The operator allows them with MCP_PATHS; 422 for any other. */
@@ -2003,6 +2007,7 @@ export type McpServerUpdate = {
   tags?: string[];
   is_enabled?: boolean;
   allow_secret_questions?: boolean;
+  connect_seconds?: number;
   network?: boolean;
   paths?: string[];
 };
@@ -3715,6 +3720,8 @@ export type VersionDefinition = {
     allowed_tools: string[];
     network: boolean;
     allow_secret_questions?: boolean;
+    /** Absent: 30 */
+    connect_seconds?: number;
     paths: string[];
     required: boolean;
   }[];

@@ -1,4 +1,5 @@
 import type { Definition } from '../../domain/definition.ts';
+import type { NewEvent } from '../../events/task-events.ts';
 import type { SelectedRuntime } from '../../runtimes/select.ts';
 import type { OpenRun } from '../../store/runs/runs.ts';
 
@@ -9,4 +10,6 @@ export interface ToolsAsked {
   /** The tools that the runtime accepts, and those that the vendor runs. */
   runtime: Pick<SelectedRuntime, 'custom_tools' | 'vendor_tools'>;
   ready: Promise<unknown>;
+  /** Publishes events about what takes long, after `ready`; absent: nothing has to be asked. */
+  publish?(events: NewEvent[]): Promise<void>;
 }

@@ -23,6 +23,8 @@ export interface McpTarget {
   paths: string[];
   /** True if the server may ask people for secrets; absent: it may not. */
   allow_secret_questions?: true;
+  /** How long a connection may take; absent: 30. */
+  connect_seconds?: number;
   endpoint:
     | { kind: 'stdio'; command: string; args: string[]; env: Record<string, string>; launch?: PackageLaunch }
     | { kind: 'http' | 'sse'; url: string; headers: Record<string, string>; oauth?: OAuthClient };
@@ -30,17 +32,18 @@ export interface McpTarget {
 
 export type McpServerConfig = Pick<
   PinnedMcpServer,
-  'id' | 'name' | 'transport_type' | 'connection_config' | 'network' | 'paths' | 'allow_secret_questions'
+  'id' | 'name' | 'transport_type' | 'connection_config' | 'network' | 'paths' | 'allow_secret_questions' | 'connect_seconds'
 >;
 
 /** Fills each `{{token:NAME}}` with `open`. Throws a sentence that names what is missing. */
 export async function resolveTarget(server: McpServerConfig, open: OpenToken): Promise<McpTarget> {
-  const { id, name, network, paths, transport_type } = server;
+  const { id, name, network, paths, transport_type, connect_seconds } = server;
   const values = new Map<string, string>();
   for (const token of listTokenNames(server.connection_config)) values.set(token, await open(token));
   const config = mapTexts(server.connection_config, (text) => fillTokens(text, values)) as Record<string, unknown>;
   const question_settings = server.allow_secret_questions ? { allow_secret_questions: true as const } : {};
-  const place = { id, name, network, paths, ...question_settings };
+  const time_limit = connect_seconds === undefined ? {} : { connect_seconds };
+  const place = { id, name, network, paths, ...question_settings, ...time_limit };
   if (transport_type === 'stdio') {
     const { command, args = [], env = {} } = config as { command?: string; args?: string[]; env?: Record<string, string> };
     if (typeof command !== 'string' || command === '') throw new Error(`The MCP server ${name} has no command`);

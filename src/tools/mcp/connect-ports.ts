@@ -6,6 +6,8 @@ export interface ConnectPorts {
   startConfined: StartConfined | null;
   /** Installs the packages that `npx` and `uvx` name. If absent, those commands are started unchanged. */
   packages?: McpPackages;
+  /** Receives a sentence about what takes long, for people. */
+  report?: ((sentence: string) => void) | undefined;
   /** The longest wait for an installation; by default, until it ends. */
   install_ms?: number;
   /** Sends every request to a server, so it enforces the egress rules. */
@@ -16,7 +18,7 @@ export interface ConnectPorts {
   schemaFaults: SchemaFaults;
   /** The longest message, in bytes, of a server that is a process; for other servers, `fetch` has the limit. */
   message_bytes?: number;
-  /** The time limit for a connection until calls can be sent. */
+  /** The time limit for a connection until calls can be sent; absent: that of the server. */
   connect_ms?: number;
   /** The longest time that a call may run without progress. */
   call_ms?: number;

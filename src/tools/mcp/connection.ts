@@ -6,6 +6,7 @@ import { type Progress, ResultSchema, ToolListChangedNotificationSchema } from '
 import { isMcpSignInNeeded } from '../../domain/errors.ts';
 import { ANSWER_TOO_LARGE, findOutsideRefusal, OutsideRefused, truncate } from '../../domain/outside.ts';
 import { getReason } from '../../domain/reason.ts';
+import { isDenied } from '../../egress/guarded-fetch.ts';
 import type { AskPerson } from '../source.ts';
 import { callClock } from './call-clock.ts';
 import type { McpTarget } from './config.ts';
@@ -52,7 +53,7 @@ export interface McpConnection {
 /** The key in `_meta` for a call's stable key, so that a server can recognise a repetition. */
 const CALL_KEY = 'perdura/call_key';
 
-const CONNECT_MS = 15_000;
+const CONNECT_SECONDS = 30;
 const CALL_MS = 120_000;
 const LONGEST_CALL_MS = 25 * 60_000;
 const LIST_MS = 20_000;
@@ -111,16 +112,17 @@ async function connectOnce(target: McpTarget, ports: ConnectPorts, version: stri
     hasSession: () => transport.sessionId !== undefined,
   });
   try {
-    const { connect_ms = CONNECT_MS } = ports;
+    const { connect_ms = (target.connect_seconds ?? CONNECT_SECONDS) * 1_000 } = ports;
     // The client limits only its wait for the reply to `initialize`, not the wait for an event stream, nor that of later
     // requests.
     await withTimeLimit(refusal.orElse(client.connect(transport, { timeout: connect_ms })), connect_ms);
-  } catch (error) {
+  } catch (thrown) {
     await client.close().catch(() => {});
     await transport.close().catch(() => {});
-    if (isMcpSignInNeeded(error)) throw error;
+    if (isMcpSignInNeeded(thrown)) throw thrown;
+    const error = thrown instanceof SseError ? (wire.getStreamError() ?? thrown) : thrown;
     const reason = wire.findBreak(error) ?? describeInitializeFault(error) ?? withoutDumps(getReason(error));
-    throw createUnreachableError(target.name, describeCause(reason, transport), error);
+    throw createUnreachableError(target.name, describeCause(`${reason}${describeSetting(error, reason)}`, transport), error);
   }
   const listing = cacheListing(client, requests, ports.schemaFaults);
   return {
@@ -230,6 +232,11 @@ function describeInitializeFault(error: unknown): string | null {
   const fault = findUnreadable(error);
   return fault && `its answer to \`initialize\` cannot be read: ${fault}`;
 }
+
+/** Returns the setting that allows an address which is refused here; empty if none was, or if the reason names it. */
+const describeSetting = (error: unknown, reason: string): string =>
+  isDenied(error) && !reason.includes(SETTING) ? `. The operator can allow the address with ${SETTING}` : '';
+const SETTING = 'EGRESS_ALLOW';
 
 /** Returns the reason and the last output of a process. */
 function describeCause(reason: string, transport: Transport): string {

@@ -23,6 +23,8 @@ interface RunOfServers {
   principal: string;
   /** The ids of the servers that have listed their tools a short time ago. */
   listed?: ReadonlySet<string>;
+  /** Receives what takes long, as sentences for people. */
+  report?: (sentence: string) => void;
 }
 
 const PATIENCE_MS = 20_000;
@@ -51,7 +53,7 @@ interface Discovery {
  */
 export async function discover(
   servers: readonly PinnedMcpServer[],
-  { pool, openConfig, openToken, principal, listed, patience_ms = PATIENCE_MS }: McpPorts & RunOfServers,
+  { pool, openConfig, openToken, principal, listed, report, patience_ms = PATIENCE_MS }: McpPorts & RunOfServers,
   signal: AbortSignal,
 ): Promise<Discovery> {
   const discovery: Discovery = { tools: [], notes: [], missing: [], lost: [], listings: [] };
@@ -67,8 +69,8 @@ export async function discover(
           stored: { server: config, signed_in: connection.isSignedIn(), tools: listing.tools.map(toMcpToolRecord) },
         };
       };
-      const patience = listed?.has(server.id) ? { patience_ms } : {};
-      return pool.use({ target, principal }, listTools, signal, patience).catch((error: Error) => {
+      const waiting = { report, ...(listed?.has(server.id) && { patience_ms }) };
+      return pool.use({ target, principal }, listTools, signal, waiting).catch((error: Error) => {
         throw findOutsideRefusal(error) === error || isMcpFailure(error) ? withServerName(error, server) : error;
       });
     }),

@@ -34,6 +34,8 @@ export interface HttpWire {
   during<T>(request: WaitingRequest, work: () => Promise<T>): Promise<T>;
   /** Returns the reason why the stream of a request ended before its answer; null if an error is not about that. */
   findBreak(error: unknown): string | null;
+  /** Returns why the stream of the older transport could not be opened, if it could not: the client has only a text about it. */
+  getStreamError(): unknown;
 }
 
 /** How often the server is asked to resume a stream that broke. */
@@ -54,6 +56,7 @@ export function createHttpWire(fetch: Fetch, { replies, refuse, lose }: WireOpti
   /** Marks the errors that this wire puts at the end of a stream. No server can know it. */
   const mark = randomUUID();
   let failed_resumptions = 0;
+  let stream_error: unknown;
 
   async function send(input: Parameters<Fetch>[0], init: RequestInit | undefined): Promise<Response> {
     return fetch(input, init).catch((error: unknown) => {
@@ -151,9 +154,14 @@ export function createHttpWire(fetch: Fetch, { replies, refuse, lose }: WireOpti
     async fetch(input, init = {}) {
       if (init.method === 'POST') return post(input, init);
       if (new Headers(init.headers).has('last-event-id')) return resume(input, init);
-      return watchBody(await send(input, init), null);
+      const response = await send(input, init).catch((error: unknown) => {
+        stream_error = error;
+        throw error;
+      });
+      return watchBody(response, null);
     },
     during: (request, work) => requests.run(request, work),
+    getStreamError: () => stream_error,
     findBreak: (error) =>
       error instanceof McpError && error.data === mark ? error.message.replace(/^MCP error 0: /, '') : null,
   };

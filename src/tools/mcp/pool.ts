@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { isMcpSignInNeeded } from '../../domain/errors.ts';
 import { findOutage } from '../../domain/outages.ts';
+import { getReason } from '../../domain/reason.ts';
 import { ToolUnreachable } from '../source.ts';
 import type { PersonalFetch } from './bearer.ts';
 import type { McpTarget } from './config.ts';
@@ -25,13 +26,13 @@ export interface McpPool {
    * Runs `work` with a connection, which stays open until `work` has ended. Throws ToolUnreachable if none can be opened,
    * `mcp_sign_in_needed` if the principal has to sign in,
    * the signal's reason if aborted, and any error of `work`. With `patience_ms`, a server that is lost is tried again until it has
-   * been lost for that long; the work is then repeated from its beginning.
+   * been lost for that long; the work is then repeated from its beginning. `report` receives what takes long.
    */
   use<T>(
     place: McpPlace,
     work: (connection: McpConnection) => Promise<T>,
     signal: AbortSignal,
-    options?: { patience_ms?: number },
+    options?: { patience_ms?: number; report?: ((sentence: string) => void) | undefined },
   ): Promise<T>;
   close(): Promise<void>;
 }
@@ -41,6 +42,7 @@ interface Use {
   place: McpPlace;
   signal: AbortSignal;
   eager: boolean;
+  report?: ((sentence: string) => void) | undefined;
 }
 
 export interface PoolOptions extends ConnectPorts {
@@ -81,7 +83,7 @@ export function createMcpPool(options: PoolOptions): McpPool {
   const asking = new Set<string>();
   const closing = new AbortController();
 
-  async function getConnection(entry: Entry, { place, eager }: Use): Promise<McpConnection> {
+  async function getConnection(entry: Entry, { place, eager, report }: Use): Promise<McpConnection> {
     const connection = await entry.connection?.catch(() => null);
     if (
       connection &&
@@ -92,14 +94,14 @@ export function createMcpPool(options: PoolOptions): McpPool {
     // Other calls may still get their answers through it.
     if (connection && entry.connection) void connection.whenIdle().then(() => connection.close()).catch(() => {});
     if (!eager && performance.now() < entry.retry_at) throw new ToolUnreachable(entry.last_error);
-    entry.connection = openConnection(entry, place);
+    entry.connection = openConnection(entry, place, report);
     return entry.connection;
   }
 
-  async function openConnection(entry: Entry, place: McpPlace): Promise<McpConnection> {
+  async function openConnection(entry: Entry, place: McpPlace, report: Use['report']): Promise<McpConnection> {
     try {
       const { fetchFor } = options;
-      const ports = { ...options, ...fetchFor?.(place) };
+      const ports = { ...options, ...fetchFor?.(place), report };
       const connection = await connect(place.target, ports, options.version);
       if (closing.signal.aborted) await connection.close();
       Object.assign(entry, { failures: 0, retry_at: 0 });
@@ -195,14 +197,15 @@ export function createMcpPool(options: PoolOptions): McpPool {
   }
 
   return {
-    async use(place, work, signal, { patience_ms = 0 } = {}) {
+    async use(place, work, signal, { patience_ms = 0, report } = {}) {
       for (let waits = 0; ; waits += 1) {
         try {
-          return await useOnce({ place, signal, eager: patience_ms > 0 }, work);
+          return await useOnce({ place, signal, eager: patience_ms > 0, report }, work);
         } catch (error) {
           const is_lost = error instanceof McpLost || (error instanceof ToolUnreachable && !findOutage(error));
           const left_ms = getLeftMs(place, patience_ms);
           if (!is_lost || closing.signal.aborted || patience_ms === 0 || left_ms <= 0) throw error;
+          if (waits === 0) report?.(`Waiting for the MCP server ${place.target.name}: ${getReason(error)}`);
           const wait_ms = Math.min(left_ms, LONGEST_PATIENT_WAIT_MS, FIRST_BACK_OFF_MS * 2 ** waits);
           await setTimeout(wait_ms, undefined, { signal: AbortSignal.any([signal, closing.signal]) }).catch(() => {});
           signal.throwIfAborted();

@@ -22,6 +22,9 @@ interface ProbePorts extends ConnectPorts {
   fetchFor?: (target: McpTarget) => PersonalFetch;
 }
 
+/** How long a request waits for a connection, also to a server that may take longer in a run. */
+const LONGEST_CONNECT_SECONDS = 30;
+
 /**
  * Connects to a server, lists its tools, and disconnects. A failure is reported in the answer, as a sentence. A missing grant
  * is thrown, since nothing was tried.
@@ -29,7 +32,9 @@ interface ProbePorts extends ConnectPorts {
 export async function probeMcp(server: McpServerConfig, ports: ProbePorts, signal: AbortSignal): Promise<ProbeResult> {
   try {
     const target = await resolveTarget(server, ports.openToken);
-    const connection = await connect(target, { ...ports, ...ports.fetchFor?.(target) }, ports.version);
+    const { connect_seconds = LONGEST_CONNECT_SECONDS } = target;
+    const short = { ...target, connect_seconds: Math.min(connect_seconds, LONGEST_CONNECT_SECONDS) };
+    const connection = await connect(short, { ...ports, ...ports.fetchFor?.(target) }, ports.version);
     try {
       const { tools, problems } = await connection.list(signal);
       const error = problems.length > 0 ? problems.join('; ') : null;

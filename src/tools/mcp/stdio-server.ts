@@ -16,13 +16,15 @@ export async function stdioTransport(
   { name, endpoint, network, paths }: StdioTarget,
   ports: ConnectPorts,
 ): Promise<ConfinedStdio> {
-  const { startConfined, packages, install_ms, message_bytes = BYTE_LIMITS.message } = ports;
+  const { startConfined, packages, install_ms, report, message_bytes = BYTE_LIMITS.message } = ports;
   if (!startConfined)
     throw new Error(`The MCP server ${name} is a command, and this installation starts none; set ALLOW_STDIO_MCP`);
   const { command, args, env, launch } = endpoint;
   const confined = { command, args, env, network, paths: paths.map(parseHostPath) };
   if (launch && packages) {
-    const program = await packages.program(launch, env, install_ms).catch((error: Error) => {
+    const onInstall = () =>
+      report?.(`Installing ${launch.specs.join(', ')} for the MCP server ${name}: once, which can take some minutes`);
+    const program = await packages.program(launch, env, { patience_ms: install_ms, onInstall }).catch((error: Error) => {
       throw createUnreachableError(name, error.message, error);
     });
     return new ConfinedStdio(startConfined, { ...confined, ...program, args: args.slice(launch.used) }, message_bytes);

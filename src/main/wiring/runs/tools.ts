@@ -50,7 +50,7 @@ export function mcpPorts({ store }: Pick<SharedServices, 'store'>, pool: McpPool
 /** The tools of a run. At its first step the servers are asked, and their answer is pinned with the task. */
 export function runTools(shared: Pick<SharedServices, 'store' | 'secrets' | 'log'>, ports: ToolPorts) {
   const { store, secrets } = shared;
-  return async ({ run, definition, runtime, ready }: ToolsAsked, signal: AbortSignal): Promise<Toolbox> => {
+  return async ({ run, definition, runtime, ready, publish }: ToolsAsked, signal: AbortSignal): Promise<Toolbox> => {
     const { custom_tools } = runtime;
     const here = withoutVendorTools(definition, runtime);
     const buildToolbox = (toolset: Toolset | null) => createAgentToolbox(here, ports, { custom_tools, toolset });
@@ -58,7 +58,11 @@ export function runTools(shared: Pick<SharedServices, 'store' | 'secrets' | 'log
     await ready;
     const openToken: OpenServerToken = (name, server) => ports.mcp.openToken(name, server, run);
     const listed = await listRecent(shared, here.mcp_servers, run.owner);
-    const servers = { ...ports.mcp, openToken, principal: run.owner, listed };
+    const report = (sentence: string) => {
+      const progress = createTaskEvents(run.task_id, now).log('progress', storable(secrets.redact.text(sentence)));
+      publish?.([progress]).catch((error: Error) => shared.log(`Progress was not published: ${error.message}`));
+    };
+    const servers = { ...ports.mcp, openToken, principal: run.owner, listed, report };
     const discovery = await discover(here.mcp_servers, servers, signal);
     const { listings, ...shown } = discovery;
     const { tools, notes, missing, lost } = secrets.redact.value(shown);

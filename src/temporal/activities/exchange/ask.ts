@@ -83,7 +83,7 @@ async function equip(work: ExchangeAttempt, { claim, first, offered: own_tools, 
   const { ports, run, definition, order } = work;
   const selected = await ports.openRuntime(run, definition, claim);
   if (own_tools) return { selected, offered: own_tools };
-  const tools_query = { run, definition, runtime: selected, ready: claim };
+  const tools_query = { run, definition, runtime: selected, ready: claim, publish };
   const offered = order.tools_off ? [] : await (await ports.listTools(tools_query, signal)).list(signal);
   if (first) await publish(listToolEvents(work, { offered, selected }));
   return { selected, offered };

@@ -25,12 +25,13 @@ interface CacheOptions extends Omit<InstallPorts, 'python' | 'timeout_ms'> {
 export interface McpPackages {
   /**
    * Returns the program of a package, after installing it if needed. `env` is the server's: its own registry is used. Throws
-   * `InstallFailed`, also if the package is not installed within `patience_ms`; the installation then continues.
+   * `InstallFailed`, also if the package is not installed within `patience_ms`; the installation then continues. `onInstall` is called if there is
+   * something to install.
    */
   program(
     launch: PackageLaunch,
     env: Record<string, string>,
-    patience_ms?: number,
+    options?: { patience_ms?: number | undefined; onInstall?: () => void },
   ): Promise<Pick<ConfinedCommand, 'own_paths'> & { command: string }>;
 }
 
@@ -64,11 +65,16 @@ export function createMcpPackages(options: CacheOptions): McpPackages {
   const turns = gate(AT_ONCE);
   const installing = new Map<string, Promise<InstalledPackage>>();
 
-  async function ensureInstalled(launch: PackageLaunch, address: string | undefined): Promise<InstalledPackage> {
+  async function ensureInstalled(
+    launch: PackageLaunch,
+    address: string | undefined,
+    onInstall: () => void,
+  ): Promise<InstalledPackage> {
     const { registry, specs } = launch;
     const key = hashKey([registry, specs, address, process.arch, registry === 'pypi' && interpreter]);
     const manifest = await findManifest(folder, key);
     if (manifest) return manifest;
+    onInstall();
     const started = installing.get(key) ?? installOnce(key, { registry, specs, address }).finally(() => installing.delete(key));
     installing.set(key, started);
     return started;
@@ -111,9 +117,9 @@ export function createMcpPackages(options: CacheOptions): McpPackages {
   }
 
   return {
-    async program(launch, env, patience_ms) {
+    async program(launch, env, { patience_ms, onInstall = () => {} } = {}) {
       const own = REGISTRY_VARIABLES[launch.registry].map((name) => env[name]).find(Boolean);
-      const ready = ensureInstalled(launch, own ?? registries[launch.registry]);
+      const ready = ensureInstalled(launch, own ?? registries[launch.registry], onInstall);
       const { directory } = await (patience_ms === undefined ? ready : withTimeLimit(ready, launch.specs, patience_ms));
       const dir = join(await realpath(folder), directory);
       return { command: await findProgram(dir, launch), own_paths: [{ path: dir, writable: false }] };
