@@ -1,0 +1,51 @@
+"""An MCP server made with the Python SDK, over the transport and at the port of its arguments."""
+
+import os
+import sys
+
+from mcp.server.mcpserver import Image, MCPServer
+from mcp.types import ToolAnnotations
+
+PNG = b"\x89PNG\r\n\x1a\n...."
+
+server = MCPServer("fast")
+
+
+@server.tool()
+def number() -> int:
+    return 5
+
+
+@server.tool()
+def names() -> list[str]:
+    return ["a", "b"]
+
+
+@server.tool()
+def rows() -> list[dict[str, int]]:
+    return [{"a": 1}, {"a": 2}]
+
+
+@server.tool()
+def picture() -> Image:
+    return Image(data=PNG, format="png")
+
+
+@server.tool()
+def wrong(count: int) -> int:
+    return count
+
+
+@server.tool(annotations=ToolAnnotations(read_only_hint=True))
+def read_and_die() -> str:
+    os._exit(3)
+
+
+@server.tool()
+def write_and_die() -> str:
+    os._exit(3)
+
+
+_, transport, port, *options = sys.argv
+settings = {} if transport == "sse" else {option: True for option in options}
+server.run(transport=transport, host="127.0.0.1", port=int(port), **settings)
