@@ -3,7 +3,7 @@ import type { ResultExtra } from './tool-choice.ts';
 import type { TranscriptMessage } from './transcript.ts';
 
 /** A file that a tool returned, and the call that it belongs to. */
-export interface ResultFile {
+interface ResultFile {
   call_id: string;
   file: AttachedFile;
 }

@@ -1,10 +1,13 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { AttachedFile } from '../../src/domain/attachments.ts';
+import { ModelFailure } from '../../src/domain/model-failure.ts';
 import { getDialect } from '../../src/domain/provider-presets.ts';
 import { listShownFiles } from '../../src/domain/result-files.ts';
 import type { TranscriptMessage } from '../../src/domain/transcript.ts';
 import { chatRequest } from '../../src/runtimes/chat-request.ts';
 import { messagesRequest } from '../../src/runtimes/messages-request.ts';
+import type { ExchangeAttempt } from '../../src/temporal/activities/exchange/attempt.ts';
+import { askWithResultFiles } from '../../src/temporal/activities/exchange/result-files.ts';
 import { exchangeOf } from './support.ts';
 
 const blank = { position: 0, tool_calls: null, call_id: null, extra: null };
@@ -45,6 +48,47 @@ it('the Messages API gets images within the result, and no sounds', () => {
     ],
     'Result 2',
   ]);
+});
+
+describe('a model that refuses files', () => {
+  const SHOT = resultOf(1, [fileOf('image/png'), fileOf('audio/wav')]);
+  /** Asks a model that takes these kinds, and returns the kinds that it was sent. */
+  async function askOf(taken: readonly string[], { file_takers = new Map(), status = 400, code = 'model_error', keeps_context = false } = {}) {
+    const sent: string[][] = [];
+    const loadResultFiles = async (files: readonly AttachedFile[]) => files.map((file) => ({ ...file, content: Buffer.from('x') }));
+    const work = { ports: { file_takers, loadResultFiles }, run: { owner: 'alice' }, definition: { provider: null, model: 'm' } };
+    const ask = async (files: ReadonlyMap<string, readonly { media_type: string }[]>) => {
+      const kinds = [...files.values()].flat().map(({ media_type }) => media_type.split('/')[0]!);
+      sent.push(kinds);
+      if (kinds.some((kind) => !taken.includes(kind))) throw new ModelFailure('refused', { code, status, recoverable: false });
+      return 'answered';
+    };
+    const options = { keeps_context, ask, onFewer: async () => {} };
+    const outcome = await askWithResultFiles(work as unknown as ExchangeAttempt, [SHOT], options).catch((error: Error) => error);
+    return { sent, outcome, file_takers };
+  }
+
+  it.each([
+    [['image', 'audio'], [['image', 'audio']]],
+    [['image'], [['image', 'audio'], ['image']]],
+    [[], [['image', 'audio'], ['image'], []]],
+  ])('is asked again without them, and later at once: it takes %j', async (taken, expected) => {
+    const { sent, outcome, file_takers } = await askOf(taken);
+    expect({ sent, outcome }).toEqual({ sent: expected, outcome: 'answered' });
+    expect((await askOf(taken, { file_takers })).sent).toEqual(expected.slice(-1));
+  });
+
+  it('for another reason is not remembered', async () => {
+    const { outcome, sent, file_takers } = await askOf(['none'], { status: 500 });
+    expect(outcome).toBeInstanceOf(ModelFailure);
+    expect(sent).toHaveLength(1);
+    expect((await askOf([], { code: 'context_window_full' })).sent).toHaveLength(1);
+    expect(file_takers.size).toBe(0);
+  });
+
+  it('at the vendor is sent none', async () => {
+    expect((await askOf([], { keeps_context: true })).sent).toEqual([[]]);
+  });
 });
 
 it('a model is shown the newest files, of types that models take, up to a size', () => {

@@ -58,7 +58,7 @@ export function attachmentStore(prisma: PrismaClient, pool: Queryable) {
     /** Returns the files of one owner with their content. The others among the ids are left out. */
     contentsOf: (ids: readonly string[], created_by: string) =>
       findInOrder(ids, (distinct) =>
-        table.findMany({ where: { id: { in: distinct }, created_by }, select: { ...FACTS, content: true } }),
+        table.findMany({ where: { created_by, id: { in: distinct } }, select: { ...FACTS, content: true } }),
       ),
     async remove(id: string, created_by: string): Promise<void> {
       try {

@@ -50,6 +50,7 @@ export async function askModel(work: ExchangeAttempt, started: StartedStep): Pro
     work.so_far = so_far;
     const exchange_request = { ...buildExchange(work, { ...about, ...input }), report };
     const { reply, cursor } = await askWithResultFiles(work, fit.transcript, {
+      keeps_context: selected.keeps_context === true,
       ask: (result_files) =>
         selected.runtime.exchange({ ...exchange_request, ...(result_files.size > 0 && { result_files }) }, emit, signal),
       onFewer: (kinds) => started.publish([createFewerEvent(work, kinds)]),

@@ -9,33 +9,45 @@ const REFUSED = [400, 404, 413, 415, 422];
 
 type ResultFiles = ReadonlyMap<string, readonly ModelFile[]>;
 
+interface AskOptions<T> {
+  /** True if the runtime keeps the conversation: it is sent texts only. */
+  keeps_context: boolean;
+  ask(files: ResultFiles): Promise<T>;
+  /** Is called before the model is asked again with fewer kinds. */
+  onFewer(kinds: ShownKinds): Promise<void>;
+}
+
 /**
  * Asks the model with the images and sounds that tools returned. Nobody knows beforehand which of them an endpoint takes, so a
- * request that is refused is sent again with fewer kinds; for the model, that is remembered. `onFewer` is called before.
+ * request that is refused is sent again with fewer kinds. If that is answered, it is remembered for the model.
  */
 export async function askWithResultFiles<T>(
   work: ExchangeAttempt,
   transcript: readonly TranscriptMessage[],
-  { ask, onFewer }: { ask(files: ResultFiles): Promise<T>; onFewer(kinds: ShownKinds): Promise<void> },
+  { keeps_context, ask, onFewer }: AskOptions<T>,
 ): Promise<T> {
   const { ports, definition } = work;
   const model = JSON.stringify([definition.provider?.id ?? null, definition.model]);
-  let kinds = ports.file_takers.get(model) ?? SHOWN_KINDS[0];
+  let kinds: ShownKinds = keeps_context ? 'none' : (ports.file_takers.get(model) ?? SHOWN_KINDS[0]);
   for (;;) {
     const files = await loadShown(work, transcript, kinds);
     try {
-      return await ask(files);
+      const answer = await ask(files);
+      // A request may be refused for another reason, too; then the one without files fails as well.
+      if (kinds !== SHOWN_KINDS[0] && !keeps_context) ports.file_takers.set(model, kinds);
+      return answer;
     } catch (error) {
       const fewer = findFewer(transcript, kinds);
       if (files.size === 0 || fewer === null || !isRefusal(error)) throw error;
       await onFewer(fewer);
       kinds = fewer;
-      ports.file_takers.set(model, kinds);
     }
   }
 }
 
-const isRefusal = (error: unknown): boolean => error instanceof ModelFailure && REFUSED.includes(error.status ?? 0);
+/** True if the endpoint may have refused the files: of a request that is too long, they are not the reason. */
+const isRefusal = (error: unknown): boolean =>
+  error instanceof ModelFailure && REFUSED.includes(error.status ?? 0) && error.code !== 'context_window_full';
 
 /** Returns the next kinds that leave out a file; null if there are none. */
 function findFewer(transcript: readonly TranscriptMessage[], kinds: ShownKinds): ShownKinds | null {
