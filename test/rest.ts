@@ -36,6 +36,7 @@ export const REST: Readonly<Record<string, string>> = {
   'embedded/restore': 'several installations',
   'embedded/supervision': 'servers that are killed',
   'embedded/temporal': 'other versions of Temporal',
+  'python/mcp-servers': 'a virtual environment from PyPI, and servers that are killed',
   'temporal/approval-guards': 'every source of tools with every way to them',
   'temporal/bucket-readiness': 'an object store that fails',
   'temporal/bundles': 'every recorded bundle',

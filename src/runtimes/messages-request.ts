@@ -103,10 +103,19 @@ const KEPT_TURNS = 2;
 /** Marks the last block of a turn. */
 const withBreakpoint = (content: Block[]): Block[] => content.with(-1, { ...content.at(-1), ...CACHED } as Block);
 
+interface SentTurns {
+  files: readonly ModelFile[];
+  result_files: Exchange['result_files'];
+  /** The number of turns that the vendor is asked to keep. */
+  kept: number;
+  /** True if tools of the vendor are offered. */
+  hosted: boolean;
+}
+
 /** Roles take turns, and results must be the first of what follows their calls: neighbours of one role become one message. */
 function toTurns(
   transcript: readonly TranscriptMessage[],
-  { files, result_files, kept, hosted }: Pick<Exchange, 'result_files'> & { files: readonly ModelFile[]; kept: number; hosted: boolean },
+  { files, result_files, kept, hosted }: SentTurns,
 ): Anthropic.MessageParam[] {
   const calls = { called: collectCallIds(transcript), made_there: findResendableCalls(transcript, { offered: hosted }) };
   const prompt = transcript.find(({ kind }) => kind === 'prompt');
@@ -135,7 +144,7 @@ const collectCallIds = (transcript: readonly TranscriptMessage[]) =>
 
 function toBlocks(
   message: TranscriptMessage,
-  { called, made_there, result_files }: Record<'called' | 'made_there', ReadonlySet<string>> & Pick<Exchange, 'result_files'>,
+  { called, made_there, result_files }: Record<'called' | 'made_there', ReadonlySet<string>> & Pick<SentTurns, 'result_files'>,
 ): Block[] {
   const { role, kind, content, call_id } = message;
   if (role === 'assistant') return replyBlocks(message, made_there);
