@@ -44,8 +44,8 @@ const found = (server: ReturnType<typeof serverOf>, { ports = bench.ports, liste
     never(),
   );
 
-async function started(manner: Parameters<typeof startOddHttpMcpServer>[0]) {
-  const peer = await startOddHttpMcpServer(manner);
+async function started(...manners: Parameters<typeof startOddHttpMcpServer>) {
+  const peer = await startOddHttpMcpServer(...manners);
   stops.push(peer.stop);
   return peer;
 }
@@ -125,6 +125,34 @@ describe('a server that has lost its sessions', () => {
     answer();
     expect(await first).toEqual({ content: 'late', failed: false });
   });
+});
+
+it('a server that does not resume its other stream still answers the calls that it was executing', async () => {
+  const held = Promise.withResolvers<() => void>();
+  const refused = Promise.withResolvers<void>();
+  let stream: ServerResponse | undefined;
+  const peer = await started(
+    ({ id, method }, response) => {
+      if (method !== 'tools/call') return false;
+      held.resolve(() => reply(response, id, { result: { content: [{ type: 'text', text: 'late' }] } }));
+      return true;
+    },
+    (response, request) => {
+      if (request.headers['last-event-id']) {
+        response.writeHead(400).end();
+        return refused.resolve();
+      }
+      stream = response;
+      return response.writeHead(200, { 'content-type': 'text/event-stream' }).write('id: 1\ndata:\n\n');
+    },
+  );
+  const call = toolsAt(overHttp(peer.url)).call(callOf('act'), never());
+  const answer = await held.promise;
+  await expect.poll(() => stream).toBeDefined();
+  stream?.socket?.destroy();
+  await refused.promise;
+  answer();
+  expect(await call).toEqual({ content: 'late', failed: false });
 });
 
 describe('a server that refuses a call', () => {

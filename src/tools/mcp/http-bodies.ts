@@ -1,14 +1,19 @@
 import { pickTexts, truncate } from '../../domain/outside.ts';
 import { McpUnreadable, withoutDumps } from './failures.ts';
 
-/** Returns a function that gets the parts of an event stream, and is true for the part with which the first event id is complete. */
-export function findStreamId(): (part: Uint8Array) => boolean {
+const LONGEST_ID = 4_096;
+
+/** Returns a function that gets the parts of an event stream, and returns the last event id so far; null if there was none. */
+export function createIdReader(): (part: Uint8Array) => string | null {
   const decoder = new TextDecoder();
-  let end = '\n';
+  let line = '';
+  let id: string | null = null;
   return (part) => {
-    const text = end + decoder.decode(part, { stream: true });
-    end = text.slice(-8);
-    return /[\r\n]id: ?[^\s\0]/.test(text);
+    const lines = (line + decoder.decode(part, { stream: true })).split(/\r\n|\r|\n/);
+    // Only the beginning of a line can be an id.
+    line = lines.pop()!.slice(0, LONGEST_ID);
+    for (const one of lines) id = /^id: ?(.+)$/.exec(one)?.[1] ?? id;
+    return id;
   };
 }
 

@@ -8,7 +8,7 @@ import { getReason } from '../../domain/reason.ts';
 import { parseRetryAfter } from '../../domain/retry-after.ts';
 import { EgressDenied } from '../../egress/dial.ts';
 import { McpLost, McpRefused } from './failures.ts';
-import { findStreamId, isStream, labelAnswer, readRefusal } from './http-bodies.ts';
+import { createIdReader, isStream, labelAnswer, readRefusal } from './http-bodies.ts';
 
 type Fetch = typeof globalThis.fetch;
 
@@ -26,6 +26,13 @@ interface WireOptions {
   refuse(error: unknown): void;
   /** Receives the reason why no answer comes to any request that is in progress. */
   lose(reason: Error): void;
+}
+
+interface Answered {
+  /** The request that the body answers, if it is an event stream; null: none. */
+  request_id: string | number | null;
+  /** True if the body continues the answer to a request. */
+  resumed?: boolean;
 }
 
 export interface HttpWire {
@@ -55,6 +62,8 @@ export function createHttpWire(fetch: Fetch, { replies, refuse, lose }: WireOpti
   const requests = new AsyncLocalStorage<WaitingRequest>();
   /** Marks the errors that this wire puts at the end of a stream. No server can know it. */
   const mark = randomUUID();
+  /** The last event ids of streams with the answers to requests: by them, the client asks to resume such a stream. */
+  const last_ids = new Set<string>();
   let failed_resumptions = 0;
   let stream_error: unknown;
 
@@ -103,26 +112,26 @@ export function createHttpWire(fetch: Fetch, { replies, refuse, lose }: WireOpti
     if (response.ok) failed_resumptions = 0;
     else if (response.status < 500) lose(new Error(`it does not resume the stream of its answer (HTTP ${response.status})`));
     else fail(new Error(`it answers with HTTP ${response.status}`));
-    return watchBody(response, null);
+    return watchBody(response, { request_id: null, resumed: true });
   }
 
   /** Watches the answer to a POST. If a stream ends, its request must have been answered. */
   async function watchAnswer(response: Response, body: unknown): Promise<Response> {
     const request_id = findRequestId(body);
-    if (!replies || request_id === null || response.status === ACCEPTED) return watchBody(response, null);
+    if (!replies || request_id === null || response.status === ACCEPTED) return watchBody(response);
     const labelled = await labelAnswer(response);
-    return watchBody(labelled, isStream(labelled) ? request_id : null);
+    return watchBody(labelled, { request_id: isStream(labelled) ? request_id : null });
   }
 
   /**
    * Reports a refused body at once; the client alone would wait until its time-out. At the end of a stream that nobody can
    * resume, an error answers the `request_id`, unless the server has answered it: then the client ignores the error.
    */
-  function watchBody(response: Response, request_id: string | number | null): Response {
+  function watchBody(response: Response, { request_id, resumed = false }: Answered = { request_id: null }): Response {
     if (!response.body) return response;
     const reader = response.body.getReader();
-    const findId = findStreamId();
-    let resumable = false;
+    const readId = createIdReader();
+    let last_id: string | null = null;
     const ending = (reason: string) =>
       new TextEncoder().encode(
         `\n\nevent: message\ndata: ${JSON.stringify({ jsonrpc: '2.0', id: request_id, error: { code: 0, message: reason, data: mark } })}\n\n`,
@@ -132,15 +141,17 @@ export function createHttpWire(fetch: Fetch, { replies, refuse, lose }: WireOpti
         async pull(controller) {
           const part = await reader.read().catch((error: unknown) => {
             if (findOutsideRefusal(error)) refuse(error);
-            if (request_id === null || resumable || findOutsideRefusal(error)) throw error;
+            if (last_id !== null) last_ids.add(last_id);
+            if (request_id === null || last_id !== null || findOutsideRefusal(error)) throw error;
             return { done: true as const, value: undefined, broken: getReason(error) };
           });
           if (!part.done) {
-            resumable ||= request_id !== null && findId(part.value);
+            if (request_id !== null || resumed) last_id = readId(part.value);
             return controller.enqueue(part.value);
           }
           const reason = 'broken' in part ? part.broken : 'its answer ended before the result';
-          if (request_id !== null && !resumable) controller.enqueue(ending(reason));
+          if (last_id !== null) last_ids.add(last_id);
+          else if (request_id !== null) controller.enqueue(ending(reason));
           controller.close();
         },
         cancel: (reason) => reader.cancel(reason),
@@ -153,12 +164,13 @@ export function createHttpWire(fetch: Fetch, { replies, refuse, lose }: WireOpti
   return {
     async fetch(input, init = {}) {
       if (init.method === 'POST') return post(input, init);
-      if (new Headers(init.headers).has('last-event-id')) return resume(input, init);
+      const last_id = new Headers(init.headers).get('last-event-id');
+      if (last_id !== null && last_ids.has(last_id)) return resume(input, init);
       const response = await send(input, init).catch((error: unknown) => {
         stream_error = error;
         throw error;
       });
-      return watchBody(response, null);
+      return watchBody(response);
     },
     during: (request, work) => requests.run(request, work),
     getStreamError: () => stream_error,

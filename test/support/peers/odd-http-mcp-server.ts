@@ -21,13 +21,17 @@ export const reply = (response: ServerResponse, id: number | undefined, body: ob
   return true;
 };
 
-/** Starts an MCP server over streamable HTTP with one tool, whose answers depend on `manner`. */
-export async function startOddHttpMcpServer(manner: Manner = () => false) {
+/** Starts an MCP server over streamable HTTP with one tool, whose answers depend on `manner`. `openStream` answers a GET. */
+export async function startOddHttpMcpServer(
+  manner: Manner = () => false,
+  openStream: (response: ServerResponse, request: IncomingMessage) => unknown = (response) => response.writeHead(405).end(),
+) {
   const sessions = new Set<string>();
   /** The session of each call that was executed. */
   const acted: (string | undefined)[] = [];
   const server = createServer(async (request, response) => {
     const session = request.headers['mcp-session-id'] as string | undefined;
+    if (request.method === 'GET') return void openStream(response, request);
     if (request.method !== 'POST') return void response.writeHead(405).end();
     const message = (await json(request)) as McpMessage;
     const { id, method, params = {} } = message;
