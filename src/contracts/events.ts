@@ -67,7 +67,11 @@ export const LOG_EVENTS = {
     stderr: z.string().optional(),
     answered_by,
     ran_at,
-    files: z.array(Attachment).readonly().optional().meta({ description: 'Images, sounds and other files of the result; download each as an attachment' }),
+    files: z
+      .array(Attachment)
+      .readonly()
+      .optional()
+      .meta({ description: 'Images, sounds and other files of the result; download each as an attachment' }),
     result: z.string().optional().meta({ description: "The beginning of the result, if the call ran at the model's provider" }),
   }),
   tool_denied: defineEvent('A call was refused by a person or by the turn limit; `detail` is what the model is answered.', {
@@ -86,7 +90,8 @@ export const LOG_EVENTS = {
     ...call_with_arguments,
     restored: z.boolean().meta({ description: 'True if the reason is a restore of the installation' }),
     cause: z.string().optional().meta({
-      description: 'Why nobody knows the outcome, if it is neither a restore nor a lost worker: the server of the tool was lost, or silent',
+      description:
+        'Why nobody knows the outcome, if it is neither a restore nor a lost worker: the server of the tool was lost, or silent',
     }),
   }),
   reconciliation_decided: defineEvent('A person, or the worker that was believed lost, settled the outcome of a call.', {

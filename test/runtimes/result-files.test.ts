@@ -40,7 +40,9 @@ it('chat completions get the files after all results of the round', () => {
 
 it('the Messages API gets images within the result, and no sounds', () => {
   const { messages } = messagesRequest(exchange, 'm');
-  const results = (messages.at(-1)?.content as { type: string; content?: unknown }[]).filter(({ type }) => type === 'tool_result');
+  const results = (messages.at(-1)!.content as { type: string; content?: unknown }[]).filter(
+    ({ type }) => type === 'tool_result',
+  );
   expect(results.map(({ content }) => content)).toEqual([
     [
       { type: 'text', text: 'Result 1' },
@@ -53,9 +55,13 @@ it('the Messages API gets images within the result, and no sounds', () => {
 describe('a model that refuses files', () => {
   const SHOT = resultOf(1, [fileOf('image/png'), fileOf('audio/wav')]);
   /** Asks a model that takes these kinds, and returns the kinds that it was sent. */
-  async function askOf(taken: readonly string[], { file_takers = new Map(), status = 400, code = 'model_error', keeps_context = false } = {}) {
+  async function askOf(
+    taken: readonly string[],
+    { file_takers = new Map(), status = 400, code = 'model_error', keeps_context = false } = {},
+  ) {
     const sent: string[][] = [];
-    const loadResultFiles = async (files: readonly AttachedFile[]) => files.map((file) => ({ ...file, content: Buffer.from('x') }));
+    const loadResultFiles = async (files: readonly AttachedFile[]) =>
+      files.map((file) => ({ ...file, content: Buffer.from('x') }));
     const work = { ports: { file_takers, loadResultFiles }, run: { owner: 'alice' }, definition: { provider: null, model: 'm' } };
     const ask = async (files: ReadonlyMap<string, readonly { media_type: string }[]>) => {
       const kinds = [...files.values()].flat().map(({ media_type }) => media_type.split('/')[0]!);

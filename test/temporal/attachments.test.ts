@@ -77,19 +77,26 @@ describe('a run whose MCP server returns files', () => {
     expect(await here.ended(await here.prompt(workflow_id))).toMatchObject({ status: 'completed', response: 'A cat.' });
     expect(shown()).toEqual([SHOWN_IMAGE, SHOWN_SOUND]);
     const result = here.model.requests.at(-1)!.messages.find(({ role }) => role === 'tool')?.content;
-    expect(result).toMatch(/^A cat:\n\[image, image-1\.png: image\/png, \d+ bytes\]\n\[audio, audio-2\.wav: audio\/wav, 16 bytes\]/);
+    expect(result).toMatch(
+      /^A cat:\n\[image, image-1\.png: image\/png, \d+ bytes\]\n\[audio, audio-2\.wav: audio\/wav, 16 bytes\]/,
+    );
     expect(result).toMatch(/\[image-4\.png was not kept: it is larger than 0\.01 MiB \(ATTACHMENT_MAX_MB\)\]$/);
     const files = await filesOf(workflow_id);
     expect(files.map(({ name }) => name)).toEqual(NAMES);
     const image = await here.alice.get(`/api/attachments/${files[0]!.id}/content`);
     expect(image.status).toBe(200);
     expect((await here.bob.get(`/api/attachments/${files[0]!.id}`)).status).toBe(404);
-    expect((await here.alice.delete(`/api/attachments/${files[0]!.id}`)).status).toBe(409);
+    expect((await here.alice.send('DELETE', `/api/attachments/${files[0]!.id}`)).status).toBe(409);
   });
 
   it('asks a model that takes no sounds or no images again without them, and remembers it', async () => {
     const workflow_id = await here.workflow({ agent: { mcp_server_ids: [server_id], model: crypto.randomUUID() } });
-    here.model.script(asks({ name: 'shoot' }), fails(400, { message: 'no audio' }), fails(400, { message: 'no images' }), says('Blind.'));
+    here.model.script(
+      asks({ name: 'shoot' }),
+      fails(400, { message: 'no audio' }),
+      fails(400, { message: 'no images' }),
+      says('Blind.'),
+    );
     expect(await here.ended(await here.prompt(workflow_id))).toMatchObject({ status: 'completed', response: 'Blind.' });
     expect(shown()).toEqual([]);
     here.model.script(asks({ name: 'shoot' }), says('Still blind.'));

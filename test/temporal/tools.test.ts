@@ -79,13 +79,10 @@ describe('an agent with an MCP server', () => {
     const { id } = await here.alice.ok(here.alice.post('/api/mcps', server));
     const workflow_id = await here.workflow({ agent: { mcp_server_ids: [id] } });
     for (let runs = 0; runs < 2; runs += 1) {
-      here.model.script(
-        (...answered) => {
-          peer.forget();
-          asks({ name: 'act' })(...answered);
-        },
-        says('Done.'),
-      );
+      here.model.script((...answered) => {
+        peer.forget();
+        asks({ name: 'act' })(...answered);
+      }, says('Done.'));
       expect(await here.ended(await here.prompt(workflow_id))).toMatchObject({ status: 'completed', response: 'Done.' });
       expect(results()).toEqual(['acted']);
       peer.forget();

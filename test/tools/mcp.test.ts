@@ -39,7 +39,9 @@ describe('the reference server "everything" over stdio', () => {
 
   it('has images described and structured content given once', async () => {
     const tools = await toolsOf(everything());
-    expect((await tools.call(callOf('get-tiny-image'), signal())).content).toMatch(/\[image, image-1\.png: image\/png, \d+ bytes\]/);
+    expect((await tools.call(callOf('get-tiny-image'), signal())).content).toMatch(
+      /\[image, image-1\.png: image\/png, \d+ bytes\]/,
+    );
     const { content } = await tools.call(callOf('get-structured-content', { location: 'Chicago' }), signal());
     expect(JSON.parse(content)).toMatchObject({ temperature: expect.any(Number) });
     expect((await tools.call(callOf('get-resource-links', { count: 2 }), signal())).content).toMatch(/\[resource .*demo:\/\//);

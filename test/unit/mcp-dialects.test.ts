@@ -28,8 +28,7 @@ const stops: (() => Promise<unknown>)[] = [];
 afterEach(() => Promise.all(stops.splice(0).map((stop) => stop())));
 
 const never = () => new AbortController().signal;
-const overHttp = (url: string) =>
-  serverOf({ id: randomUUID(), name: 'odd', transport_type: 'http', connection_config: { url } });
+const overHttp = (url: string) => serverOf({ id: randomUUID(), name: 'odd', transport_type: 'http', connection_config: { url } });
 interface Waiting {
   ports?: typeof bench.ports & { patience_ms?: number };
   /** True if the server has listed its tools a short time ago. */
@@ -198,18 +197,23 @@ describe('a server that refuses a call', () => {
     ['no answer of a known type', 'text/plain', 'done'],
   ])('by answering %s has made it, and the model reads why it has no answer', async (_what, type, body) => {
     const peer = await refusing(200, body, type);
-    const { content } = await toolsAt(overHttp(peer.url)).call(callOf('act'), never()) as { content: string };
+    const { content } = (await toolsAt(overHttp(peer.url)).call(callOf('act'), never())) as { content: string };
     expect(content).toMatch(/^The MCP server odd made the call, but its answer could not be read: /);
     expect(content).not.toMatch(/[{[]|invalid_/);
   });
 });
 
 describe('a server whose answers have the wrong label', () => {
-  const answer = (id: number | undefined) => JSON.stringify({ jsonrpc: '2.0', id, result: { content: [{ type: 'text', text: 'acted' }] } });
+  const answer = (id: number | undefined) =>
+    JSON.stringify({ jsonrpc: '2.0', id, result: { content: [{ type: 'text', text: 'acted' }] } });
   it.each([
     ['JSON as text', 'text/plain', answer],
     ['JSON without a label', '', (id: number | undefined) => `\n ${answer(id)}`],
-    ['an event stream as text', 'text/plain; charset=utf-8', (id: number | undefined) => `event: message\ndata: ${answer(id)}\n\n`],
+    [
+      'an event stream as text',
+      'text/plain; charset=utf-8',
+      (id: number | undefined) => `event: message\ndata: ${answer(id)}\n\n`,
+    ],
     ['an event stream as bytes', 'application/octet-stream', (id: number | undefined) => `: hello\n\ndata: ${answer(id)}\n\n`],
   ])('is understood: %s', async (_what, type, body) => {
     const peer = await started(({ id, method }, response) =>
@@ -272,9 +276,12 @@ describe('a server that does not answer a call in time', () => {
   };
   const SENTENCE = 'The MCP server odd did not answer the call in time, and was asked to cancel it';
 
-  it.each(['read', 'idempotent'] as const)('has not answered with an error, says the result of a call that is %s', async (effect) => {
-    expect(await outcomeOf(effect)).toEqual({ content: SENTENCE, failed: true });
-  });
+  it.each(['read', 'idempotent'] as const)(
+    'has not answered with an error, says the result of a call that is %s',
+    async (effect) => {
+      expect(await outcomeOf(effect)).toEqual({ content: SENTENCE, failed: true });
+    },
+  );
 
   it('may have executed it: a person decides about one that writes', async () => {
     const outcome = await outcomeOf('write');
@@ -313,7 +320,9 @@ describe('a server whose answer to `initialize`', () => {
     ['is null', null],
   ])('%s is reported with a sentence', async (_what, result) => {
     const { notes } = await found(overHttp((await answering(result)).url));
-    expect(notes).toMatchObject([{ event: 'mcp_error', detail: expect.stringMatching(/^The MCP server odd cannot be reached: \w/) }]);
+    expect(notes).toMatchObject([
+      { event: 'mcp_error', detail: expect.stringMatching(/^The MCP server odd cannot be reached: \w/) },
+    ]);
     expect(notes[0]?.detail).not.toMatch(/[{[]|invalid_/);
   });
 });
@@ -356,7 +365,11 @@ describe('a run whose server is down for a moment', () => {
         const { id, method, params } = JSON.parse(Buffer.concat(chunks).toString());
         if (id === undefined) return response.writeHead(202).end();
         const results: Record<string, object> = {
-          initialize: { protocolVersion: params?.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'x', version: '1' } },
+          initialize: {
+            protocolVersion: params?.protocolVersion,
+            capabilities: { tools: {} },
+            serverInfo: { name: 'x', version: '1' },
+          },
           'tools/list': { tools: [{ name: 'act', inputSchema: { type: 'object' } }] },
         };
         return reply(response, id, { result: results[method] ?? {} });
@@ -395,7 +408,12 @@ describe('structured content', () => {
     ['a number of FastMCP', [text(5)], { result: 5 }, '5'],
     ['a text of FastMCP', [text('five')], { result: 'five' }, 'five'],
     ['a list of FastMCP', [text('a'), text('b')], { result: ['a', 'b'] }, 'a\nb'],
-    ['a list of objects of FastMCP', [text({ a: 1 }), text({ a: 2 })], { result: [{ a: 1 }, { a: 2 }] }, '{\n  "a": 1\n}\n{\n  "a": 2\n}'],
+    [
+      'a list of objects of FastMCP',
+      [text({ a: 1 }), text({ a: 2 })],
+      { result: [{ a: 1 }, { a: 2 }] },
+      '{\n  "a": 1\n}\n{\n  "a": 2\n}',
+    ],
     ['a list of FastMCP in one text', [text([1, 2])], { result: [1, 2] }, '[\n  1,\n  2\n]'],
     ['true', [text(true)], { result: true }, 'true'],
     ['keys in another order', [text('{"b":2,"a":1}')], { a: 1, b: 2 }, '{"b":2,"a":1}'],
@@ -422,12 +440,27 @@ describe('files of a result', () => {
   const PNG = Buffer.from('\x89PNG\r\n\x1a\n....', 'latin1');
   it.each<[string, object, string, string]>([
     ['an image', { type: 'image', data: PNG.toString('base64'), mimeType: 'image/png' }, 'image-1.png', 'image/png'],
-    ['an image with a wrong type', { type: 'image', data: PNG.toString('base64'), mimeType: 'image/jpeg' }, 'image-1.png', 'image/png'],
+    [
+      'an image with a wrong type',
+      { type: 'image', data: PNG.toString('base64'), mimeType: 'image/jpeg' },
+      'image-1.png',
+      'image/png',
+    ],
     ['an image without a type', { type: 'image', data: PNG.toString('base64') }, 'image-1.png', 'image/png'],
     ['a sound', { type: 'audio', data: 'AAAA', mimeType: 'audio/mpeg' }, 'audio-1.mp3', 'audio/mpeg'],
     ['a sound of no type', { type: 'audio', data: 'AAAA', mimeType: '<script>' }, 'audio-1.bin', 'application/octet-stream'],
-    ['a resource', { type: 'resource', resource: { uri: 'file:///a/b%20c.zip', blob: 'AAAA' } }, 'b c.zip', 'application/octet-stream'],
-    ['a resource without a name', { type: 'resource', resource: { uri: 'blob:', blob: 'AAAA' } }, 'blob:', 'application/octet-stream'],
+    [
+      'a resource',
+      { type: 'resource', resource: { uri: 'file:///a/b%20c.zip', blob: 'AAAA' } },
+      'b c.zip',
+      'application/octet-stream',
+    ],
+    [
+      'a resource without a name',
+      { type: 'resource', resource: { uri: 'blob:', blob: 'AAAA' } },
+      'blob:',
+      'application/octet-stream',
+    ],
   ])('have a name and a type: %s', (_what, part, name, media_type) => {
     const { content, files } = toMcpOutcome({ content: [part] });
     expect(files).toMatchObject([{ name, media_type }]);

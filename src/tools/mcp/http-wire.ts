@@ -174,8 +174,7 @@ export function createHttpWire(fetch: Fetch, { replies, refuse, lose }: WireOpti
     },
     during: (request, work) => requests.run(request, work),
     getStreamError: () => stream_error,
-    findBreak: (error) =>
-      error instanceof McpError && error.data === mark ? error.message.replace(/^MCP error 0: /, '') : null,
+    findBreak: (error) => (error instanceof McpError && error.data === mark ? error.message.replace(/^MCP error 0: /, '') : null),
   };
 }
 

@@ -52,7 +52,10 @@ export async function listTools(
       listing.problems.push(`Its list of tools does not end; ${read}`);
       return listing;
     }
-    const { tools, nextCursor } = (await ask(cursor === undefined ? {} : { cursor })) as { tools?: unknown; nextCursor?: unknown };
+    const { tools, nextCursor } = (await ask(cursor === undefined ? {} : { cursor })) as {
+      tools?: unknown;
+      nextCursor?: unknown;
+    };
     const all: unknown[] = Array.isArray(tools) ? tools : [];
     count += all.length;
     if (count > MOST_LISTED) throw new OutsideRefused(`it lists more than ${MOST_LISTED} tools`, 'mcp_listing_too_large');

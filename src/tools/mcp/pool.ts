@@ -85,14 +85,14 @@ export function createMcpPool(options: PoolOptions): McpPool {
 
   async function getConnection(entry: Entry, { place, eager, report }: Use): Promise<McpConnection> {
     const connection = await entry.connection?.catch(() => null);
-    if (
-      connection &&
-      !connection.isClosed() &&
-      (performance.now() - entry.used_at < check_after_ms || (await connection.ping()))
-    )
+    if (connection && !connection.isClosed() && (performance.now() - entry.used_at < check_after_ms || (await connection.ping())))
       return connection;
     // Other calls may still get their answers through it.
-    if (connection && entry.connection) void connection.whenIdle().then(() => connection.close()).catch(() => {});
+    if (connection && entry.connection)
+      void connection
+        .whenIdle()
+        .then(() => connection.close())
+        .catch(() => {});
     if (!eager && performance.now() < entry.retry_at) throw new ToolUnreachable(entry.last_error);
     entry.connection = openConnection(entry, place, report);
     return entry.connection;
@@ -149,11 +149,7 @@ export function createMcpPool(options: PoolOptions): McpPool {
   }
 
   /** Runs `work` with the connection of this `key`, which is opened if there is none. */
-  async function withConnection<T>(
-    key: string,
-    use: Use,
-    work: (connection: McpConnection) => Promise<T>,
-  ): Promise<T> {
+  async function withConnection<T>(key: string, use: Use, work: (connection: McpConnection) => Promise<T>): Promise<T> {
     const entry = entries.get(key) ?? newEntry();
     entries.set(key, entry);
     entry.users += 1;
@@ -175,7 +171,7 @@ export function createMcpPool(options: PoolOptions): McpPool {
     }
   }
 
-  async function useOnce<T>(use: Use, work: (connection: McpConnection) => Promise<T>): Promise<T> {
+  async function withPlace<T>(use: Use, work: (connection: McpConnection) => Promise<T>): Promise<T> {
     const { place } = use;
     if (closing.signal.aborted) throw new ToolUnreachable('The worker is shutting down');
     const shared = hashKey(place);
@@ -200,7 +196,7 @@ export function createMcpPool(options: PoolOptions): McpPool {
     async use(place, work, signal, { patience_ms = 0, report } = {}) {
       for (let waits = 0; ; waits += 1) {
         try {
-          return await useOnce({ place, signal, eager: patience_ms > 0, report }, work);
+          return await withPlace({ place, signal, eager: patience_ms > 0, report }, work);
         } catch (error) {
           const is_lost = error instanceof McpLost || (error instanceof ToolUnreachable && !findOutage(error));
           const left_ms = getLeftMs(place, patience_ms);

@@ -53,7 +53,8 @@ function toPart(part: unknown, number: number): Part {
   if (type === 'resource' && resource) {
     const contents = pickTexts(resource);
     const head = `resource ${contents.uri ?? ''}`;
-    if (contents.text !== undefined) return { text: `[${head}${contents.mimeType ? `, ${contents.mimeType}` : ''}]\n${contents.text}` };
+    if (contents.text !== undefined)
+      return { text: `[${head}${contents.mimeType ? `, ${contents.mimeType}` : ''}]\n${contents.text}` };
     return toFilePart({ kind: head, base64: contents.blob, declared: contents.mimeType, number, uri: contents.uri });
   }
   return { text: `[${type ?? 'unknown'} content, not shown]` };

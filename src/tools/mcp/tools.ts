@@ -62,7 +62,8 @@ function toOutcome(error: Error, { name }: PinnedMcpServer, effect: ToolEffect):
   if (isMcpSignInNeeded(error)) return failed(formatRefusal(error));
   const refusal = findOutsideRefusal(error);
   // Another attempt would get the same answer.
-  if (refusal) return failed(`${refusal.code}: The MCP server ${name} made the call, but its answer could not be read: ${refusal.message}`);
+  if (refusal)
+    return failed(`${refusal.code}: The MCP server ${name} made the call, but its answer could not be read: ${refusal.message}`);
   if (error instanceof McpRefused) return failed(`The MCP server ${name} answered with an error: ${truncate(error.message)}`);
   if (error instanceof McpUnreadable)
     return failed(`The MCP server ${name} made the call, but its answer could not be read: ${truncate(error.message)}`);
