@@ -45,6 +45,10 @@ const BY_ENDING: Record<string, string> = {
 /** The types that clients send if they do not know the type. */
 const UNDECLARED = ['', 'application/octet-stream', 'binary/octet-stream'];
 const SAME: Record<string, string> = {
+  'audio/x-wav': 'audio/wav',
+  'audio/wave': 'audio/wav',
+  'audio/vnd.wave': 'audio/wav',
+  'audio/mp3': 'audio/mpeg',
   'image/jpg': JPEG,
   'image/pjpeg': JPEG,
   'application/x-pdf': PDF,
@@ -64,6 +68,27 @@ interface FileFault {
 }
 
 const TAKEN = 'PNG, JPEG, GIF and WebP images, PDF files and UTF-8 text are accepted';
+
+/** The first bytes of sounds that models accept. */
+const SOUND_SIGNATURES: typeof SIGNATURES = [
+  ['audio/wav', 'RIFF', [8, 'WAVE']],
+  ['audio/mpeg', 'ID3'],
+  ...['\xff\xfb', '\xff\xf3', '\xff\xf2', '\xff\xfa'].map((begins): (typeof SIGNATURES)[number] => ['audio/mpeg', begins]),
+];
+
+/**
+ * Returns the type of a file that a tool returned: the one that its first bytes show, otherwise the declared one. A type that has
+ * first bytes is not taken without them, because a model refuses a request with such a file.
+ */
+export function findReturnedType(content: Uint8Array, declared: string): string {
+  const known = [...SIGNATURES, ...SOUND_SIGNATURES];
+  const detected_type = matchSignature(content, known);
+  if (detected_type) return detected_type;
+  const bare_type = (declared.split(';')[0] ?? '').trim().toLowerCase();
+  const canonical_type = SAME[bare_type] ?? bare_type;
+  const is_typed = /^[a-z]+\/[a-z0-9.+-]{1,100}$/.test(canonical_type) && !known.some(([type]) => type === canonical_type);
+  return is_typed ? canonical_type : 'application/octet-stream';
+}
 
 /** Returns the type of a file, detected by its content, or the fault if the declared type disagrees with it. */
 export function detectMediaType(content: Uint8Array, { name, declared }: { name: string; declared: string }): string | FileFault {
@@ -87,9 +112,9 @@ const mismatch = (name: string, declared_type: string, detected_type: string): F
   code: 'media_type_mismatch',
 });
 
-function matchSignature(content: Uint8Array): string | null {
+function matchSignature(content: Uint8Array, signatures = SIGNATURES): string | null {
   const start = Buffer.from(content.subarray(0, SIGNATURE_BYTES)).toString('latin1');
-  const signature = SIGNATURES.find(
+  const signature = signatures.find(
     ([, begins, [place, text] = [0, '']]) => start.startsWith(begins) && start.startsWith(text, place),
   );
   return signature?.[0] ?? null;
@@ -109,7 +134,8 @@ export function tryDecodeUtf8(content: Uint8Array): string | null {
 export const quoteFile = (name: string, text: string): string => `<file name=${JSON.stringify(name)}>\n${text}\n</file>`;
 
 const BYTES_PER_TOKEN = 4;
-const IMAGE_TOKENS = 1_600;
+/** The estimate for an image or a sound. */
+export const MEDIA_TOKENS = 1_600;
 /** The estimate for a PDF. Vendors read each page as text and as an image; the number of pages is unknown. */
 const PDF_TOKENS = 2_000;
 const PDF_BYTES_PER_TOKEN = 100;
@@ -120,7 +146,7 @@ export const fileTokens = (files: readonly Pick<AttachedFile, 'media_type' | 'si
 
 function tokensOfFile({ media_type, size }: Pick<AttachedFile, 'media_type' | 'size'>): number {
   if (isTextFile({ media_type })) return Math.ceil(size / BYTES_PER_TOKEN);
-  return media_type === PDF ? PDF_TOKENS + Math.ceil(size / PDF_BYTES_PER_TOKEN) : IMAGE_TOKENS;
+  return media_type === PDF ? PDF_TOKENS + Math.ceil(size / PDF_BYTES_PER_TOKEN) : MEDIA_TOKENS;
 }
 
 /** Returns a file name without directories and control characters, of limited length. */

@@ -1,4 +1,5 @@
 import { parseArguments } from './arguments.ts';
+import type { AttachedFile } from './attachments.ts';
 import { canonicalJson } from './canonical-json.ts';
 import type { ToolEffect } from './effects.ts';
 import { type LoopState, type PlannedCall, type RunRules, runLoop, START } from './run-loop.ts';
@@ -23,6 +24,8 @@ export interface AskedCall {
 export interface RecordedCall extends AskedCall {
   content: string;
   failed: boolean;
+  /** The files that the tool returned; null or absent: none. */
+  files?: AttachedFile[] | null;
 }
 
 /** The answer to a call of a fork that is not executed, and the reason. */
@@ -30,6 +33,8 @@ export interface ForkAnswer {
   content: string;
   failed: boolean;
   answered_by: 'recorded' | 'stub' | 'refused';
+  /** The files of the recorded result; absent: none. */
+  files?: AttachedFile[];
 }
 
 /** The position of a message that a fork adds, among the messages of the previous step: after the reminder. */
@@ -81,7 +86,10 @@ export function forkAnswer(call: ForkedCall, { effects, recorded, earlier, evalu
   if (effects === 'live') return null;
   const equal = recorded.filter((other) => isSameCall(other, call));
   const record = equal[earlier.filter((other) => isSameCall(other, call)).length] ?? equal.at(-1);
-  if (record) return { content: record.content, failed: record.failed, answered_by: 'recorded' };
+  if (record) {
+    const { content, failed, files } = record;
+    return { content, failed, answered_by: 'recorded', ...(files && { files }) };
+  }
   if (effects === 'stub') return { content: formatStub(call.name, evaluated), failed: false, answered_by: 'stub' };
   return call.effect === 'write' ? { content: unknownEffect(call.name, evaluated), failed: true, answered_by: 'refused' } : null;
 }

@@ -1,4 +1,4 @@
-import type { AttachedFile } from './attachments.ts';
+import { type AttachedFile, MEDIA_TOKENS } from './attachments.ts';
 import type { ResultExtra } from './tool-choice.ts';
 import type { TranscriptMessage } from './transcript.ts';
 
@@ -12,26 +12,47 @@ interface ResultFile {
 export const SHOWN_KINDS = ['all', 'images', 'none'] as const;
 export type ShownKinds = (typeof SHOWN_KINDS)[number];
 
-/** The models that have refused files of results, with the kinds that they are still shown. */
+/** The runs whose models have refused files of results, by task, with the kinds that they are still shown; the newest are last. */
 export type FileTakers = Map<string, ShownKinds>;
+
+/** The most runs that are remembered. The model of a run that is not is asked with all kinds again. */
+const MOST_RUNS = 1_000;
+
+/**
+ * Remembers the kinds that the model of a run takes. They hold for this run only: the files are a server's, and a broken one must
+ * not keep those of other runs from their model.
+ */
+export function rememberKinds(takers: FileTakers, task_id: string, kinds: ShownKinds): void {
+  takers.delete(task_id);
+  takers.set(task_id, kinds);
+  const [oldest] = takers.keys();
+  if (takers.size > MOST_RUNS && oldest !== undefined) takers.delete(oldest);
+}
 
 const IMAGES = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'];
 /** The types of sounds that models take, with the name that their vendors use. */
 export const SOUNDS: Record<string, 'wav' | 'mp3'> = {
   'audio/wav': 'wav',
-  'audio/x-wav': 'wav',
-  'audio/wave': 'wav',
   'audio/mpeg': 'mp3',
-  'audio/mp3': 'mp3',
 };
 
 /** The most files that a model is shown, the newest of the transcript, and the most bytes of each. */
 const MOST_SHOWN = 10;
 const MOST_BYTES = 5 * 1_024 ** 2;
 
+/** The share of a model's window that files of results may take. */
+const SHARE = 0.25;
+
+/** What a model can be shown: the kinds that it takes, and its window in tokens. */
+export interface ShownLimits {
+  kinds: ShownKinds;
+  window: number;
+}
+
 /** Lists the images and sounds that tools have returned and a model can be shown. */
-export function listShownFiles(transcript: readonly TranscriptMessage[], kinds: ShownKinds): ResultFile[] {
-  if (kinds === 'none') return [];
+export function listShownFiles(transcript: readonly TranscriptMessage[], { kinds, window }: ShownLimits): ResultFile[] {
+  const most = Math.min(MOST_SHOWN, Math.floor((window * SHARE) / MEDIA_TOKENS));
+  if (kinds === 'none' || most === 0) return [];
   const isShown = ({ media_type, size }: AttachedFile) =>
     size <= MOST_BYTES && (IMAGES.includes(media_type) || (kinds === 'all' && Object.hasOwn(SOUNDS, media_type)));
   return transcript
@@ -40,5 +61,5 @@ export function listShownFiles(transcript: readonly TranscriptMessage[], kinds: 
       const { files = [] } = (extra ?? {}) as ResultExtra;
       return files.filter(isShown).map((file) => ({ call_id, file }));
     })
-    .slice(-MOST_SHOWN);
+    .slice(-most);
 }

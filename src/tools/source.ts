@@ -97,7 +97,7 @@ export class ToolUnreachable extends Error {
 
 /**
  * The source was lost during a call, or did not answer it, and a repetition could have the effect a second time. A person
- * decides what becomes of the call.
+ * decides about the call.
  */
 export class ToolUncertain extends Error {
   override readonly name = 'ToolUncertain';

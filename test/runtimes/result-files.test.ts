@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { AttachedFile } from '../../src/domain/attachments.ts';
 import { ModelFailure } from '../../src/domain/model-failure.ts';
 import { getDialect } from '../../src/domain/provider-presets.ts';
-import { listShownFiles } from '../../src/domain/result-files.ts';
+import { type FileTakers, listShownFiles, rememberKinds, type ShownKinds } from '../../src/domain/result-files.ts';
 import type { TranscriptMessage } from '../../src/domain/transcript.ts';
 import { chatRequest } from '../../src/runtimes/chat-request.ts';
 import { messagesRequest } from '../../src/runtimes/messages-request.ts';
@@ -10,6 +10,7 @@ import type { ExchangeAttempt } from '../../src/temporal/activities/exchange/att
 import { askWithResultFiles } from '../../src/temporal/activities/exchange/result-files.ts';
 import { exchangeOf } from './support.ts';
 
+const WINDOW = 128_000;
 const blank = { position: 0, tool_calls: null, call_id: null, extra: null };
 const fileOf = (media_type: string, size = 4): AttachedFile => ({ id: media_type, name: 'a', media_type, size, sha256: '' });
 const resultOf = (position: number, files: AttachedFile[] = []): TranscriptMessage => ({
@@ -57,12 +58,13 @@ describe('a model that refuses files', () => {
   /** Asks a model that takes these kinds, and returns the kinds that it was sent. */
   async function askOf(
     taken: readonly string[],
-    { file_takers = new Map(), status = 400, code = 'model_error', keeps_context = false } = {},
+    { file_takers = new Map(), task_id = 'run', status = 400, code = 'model_error', keeps_context = false } = {},
   ) {
     const sent: string[][] = [];
     const loadResultFiles = async (files: readonly AttachedFile[]) =>
       files.map((file) => ({ ...file, content: Buffer.from('x') }));
-    const work = { ports: { file_takers, loadResultFiles }, run: { owner: 'alice' }, definition: { provider: null, model: 'm' } };
+    const ports = { file_takers, loadResultFiles, getContextWindow: () => WINDOW };
+    const work = { ports, run: { task_id, owner: 'alice' }, definition: { provider: null, model: 'm' } };
     const ask = async (files: ReadonlyMap<string, readonly { media_type: string }[]>) => {
       const kinds = [...files.values()].flat().map(({ media_type }) => media_type.split('/')[0]!);
       sent.push(kinds);
@@ -78,10 +80,12 @@ describe('a model that refuses files', () => {
     [['image', 'audio'], [['image', 'audio']]],
     [['image'], [['image', 'audio'], ['image']]],
     [[], [['image', 'audio'], ['image'], []]],
-  ])('is asked again without them, and later at once: it takes %j', async (taken, expected) => {
+  ])('is asked again without them, and later in the run at once: it takes %j', async (taken, expected) => {
     const { sent, outcome, file_takers } = await askOf(taken);
     expect({ sent, outcome }).toEqual({ sent: expected, outcome: 'answered' });
     expect((await askOf(taken, { file_takers })).sent).toEqual(expected.slice(-1));
+    // One broken image of a server must not keep those of other runs from the same model.
+    expect((await askOf(taken, { file_takers, task_id: 'other run' })).sent).toEqual(expected);
   });
 
   it('for another reason is not remembered', async () => {
@@ -100,8 +104,24 @@ describe('a model that refuses files', () => {
 it('a model is shown the newest files, of types that models take, up to a size', () => {
   const many = Array.from({ length: 8 }, (_, number) => resultOf(number, [fileOf('image/png'), fileOf('audio/mpeg')]));
   const odd = resultOf(9, [fileOf('image/svg+xml'), fileOf('application/zip'), fileOf('image/png', 50_000_000)]);
-  expect(listShownFiles([...many, odd], 'all')).toHaveLength(10);
-  expect(listShownFiles([...many, odd], 'all').at(0)?.call_id).toBe('1-3');
-  expect(listShownFiles([...many, odd], 'images')).toHaveLength(8);
-  expect(listShownFiles([...many, odd], 'none')).toEqual([]);
+  const shown = (kinds: ShownKinds, window = WINDOW) => listShownFiles([...many, odd], { kinds, window });
+  expect(shown('all')).toHaveLength(10);
+  expect(shown('all').at(0)?.call_id).toBe('1-3');
+  expect(shown('images')).toHaveLength(8);
+  expect(shown('none')).toEqual([]);
+});
+
+it('a model is shown as many files as fit into a part of its window', () => {
+  const images = Array.from({ length: 8 }, (_, number) => resultOf(number, [fileOf('image/png')]));
+  expect(listShownFiles(images, { kinds: 'all', window: 16_000 }).map(({ call_id }) => call_id)).toEqual(['1-6', '1-7']);
+  expect(listShownFiles(images, { kinds: 'all', window: 4_096 })).toEqual([]);
+});
+
+it('the newest runs are remembered', () => {
+  const takers: FileTakers = new Map();
+  for (let number = 0; number < 1_500; number += 1) rememberKinds(takers, `run ${number}`, 'none');
+  rememberKinds(takers, 'run 500', 'images');
+  rememberKinds(takers, 'another', 'none');
+  expect(takers.size).toBe(1_000);
+  expect([takers.get('run 499'), takers.get('run 500'), takers.get('run 501')]).toEqual([undefined, 'images', undefined]);
 });

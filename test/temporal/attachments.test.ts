@@ -85,22 +85,44 @@ describe('a run whose MCP server returns files', () => {
     expect(files.map(({ name }) => name)).toEqual(NAMES);
     const image = await here.alice.get(`/api/attachments/${files[0]!.id}/content`);
     expect(image.status).toBe(200);
+    expect((await here.bob.get(`/api/attachments/${files[0]!.id}/content`)).status).toBe(404);
     expect((await here.bob.get(`/api/attachments/${files[0]!.id}`)).status).toBe(404);
     expect((await here.alice.send('DELETE', `/api/attachments/${files[0]!.id}`)).status).toBe(409);
   });
 
-  it('asks a model that takes no sounds or no images again without them, and remembers it', async () => {
+  it('shows a fork the files of its source, copied and from the record, to another provider too', async () => {
+    const workflow_id = await here.workflow({ agent: { mcp_server_ids: [server_id], model: crypto.randomUUID() } });
+    here.model.script(asks({ name: 'shoot' }), says('A cat.'));
+    const task_id = await here.prompt(workflow_id);
+    await here.ended(task_id);
+    const files = await filesOf(workflow_id);
+    const values = { provider_type: 'openai_compatible', base_url: here.model.url, default_model: 'other' };
+    await here.alice.ok(here.alice.post('/api/tokens', { name: 'other-key', value: 'canary-other-key' }));
+    const provider = { name: crypto.randomUUID(), api_key_token_name: 'other-key', ...values };
+    const { id: provider_id } = await here.alice.ok(here.alice.post('/api/providers', provider), 201);
+    for (const order of [{ from_step: 2 }, { from_step: 2, changes: { provider_id } }, { from_step: 1 }]) {
+      here.model.script(...(order.from_step === 1 ? [asks({ name: 'shoot' })] : []), says('Still a cat.'));
+      const fork = await here.alice.ok(here.alice.post(`/api/tasks/${task_id}/fork`, order), 201);
+      expect(await here.ended(fork.task_id)).toMatchObject({ status: 'completed', response: 'Still a cat.' });
+      expect(shown(), JSON.stringify(order)).toEqual([SHOWN_IMAGE, SHOWN_SOUND]);
+    }
+    expect(await filesOf(workflow_id)).toEqual(files);
+  });
+
+  it('asks a model that takes no sounds or no images again without them, and remembers it for the run', async () => {
     const workflow_id = await here.workflow({ agent: { mcp_server_ids: [server_id], model: crypto.randomUUID() } });
     here.model.script(
       asks({ name: 'shoot' }),
       fails(400, { message: 'no audio' }),
       fails(400, { message: 'no images' }),
-      says('Blind.'),
+      asks({ name: 'shoot' }),
+      says('Still blind.'),
     );
-    expect(await here.ended(await here.prompt(workflow_id))).toMatchObject({ status: 'completed', response: 'Blind.' });
-    expect(shown()).toEqual([]);
-    here.model.script(asks({ name: 'shoot' }), says('Still blind.'));
     expect(await here.ended(await here.prompt(workflow_id))).toMatchObject({ status: 'completed', response: 'Still blind.' });
+    expect(shown()).toEqual([]);
+    here.model.script(asks({ name: 'shoot' }), says('A cat.'));
+    expect(await here.ended(await here.prompt(workflow_id))).toMatchObject({ status: 'completed', response: 'A cat.' });
+    expect(shown()).toEqual([SHOWN_IMAGE, SHOWN_SOUND]);
     expect((await filesOf(workflow_id)).map(({ name }) => name)).toEqual(NAMES);
   });
 });

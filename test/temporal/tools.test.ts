@@ -81,7 +81,7 @@ describe('an agent with an MCP server', () => {
     for (let runs = 0; runs < 2; runs += 1) {
       here.model.script((...answered) => {
         peer.forget();
-        asks({ name: 'act' })(...answered);
+        return asks({ name: 'act' })(...answered);
       }, says('Done.'));
       expect(await here.ended(await here.prompt(workflow_id))).toMatchObject({ status: 'completed', response: 'Done.' });
       expect(results()).toEqual(['acted']);

@@ -1,4 +1,6 @@
 import { expect, it } from 'vitest';
+import { MEDIA_TOKENS } from '../../src/domain/attachments.ts';
+import type { FileTakers } from '../../src/domain/result-files.ts';
 import type { TranscriptMessage } from '../../src/domain/transcript.ts';
 import { fitTranscript } from '../../src/temporal/activities/fit.ts';
 
@@ -14,7 +16,7 @@ const message = (values: Partial<TranscriptMessage>): TranscriptMessage => ({
 async function fitted(rounds: number, fixed_tokens: number) {
   const reply = { text: 'Notes.', calls: [], finish: 'stop', usage, model: 'm' };
   const work = {
-    ports: { runs: { compact: async () => true }, getContextWindow: () => WINDOW, now: () => 'now' },
+    ports: { runs: { compact: async () => true }, getContextWindow: () => WINDOW, file_takers: new Map(), now: () => 'now' },
     run: { task_id: 't', attachments: null, ...usage },
     definition: { model: 'm', settings: { infinite_session: true, tsv_tool_results: false, caveman: false } },
     step: rounds + 1,
@@ -37,4 +39,23 @@ it('a transcript that is compacted leaves most of the window, whatever the instr
     ).toHaveLength(1);
     expect(tokens, `${fixed_tokens}`).toBeLessThan(WINDOW * 0.5);
   }
+});
+
+it('images of tools take no room of a run whose model does not take them', async () => {
+  const files = [{ id: 'i', name: 'a.png', media_type: 'image/png', size: 9, sha256: '' }];
+  const shot = message({ step: 1, role: 'tool', kind: 'result', call_id: '1-1', extra: { files } });
+  const tokens = async (file_takers: FileTakers) => {
+    const ports = { getContextWindow: () => WINDOW, file_takers };
+    const settings = { infinite_session: true, tsv_tool_results: false, caveman: false };
+    const work = {
+      ports,
+      run: { task_id: 't', attachments: null },
+      definition: { settings },
+      selected: {},
+      instructions: '',
+      tools: [],
+    };
+    return (await fitTranscript(work as never, [message({}), shot], new AbortController().signal)).tokens;
+  };
+  expect((await tokens(new Map())) - (await tokens(new Map([['t', 'none']])))).toBe(MEDIA_TOKENS);
 });

@@ -206,6 +206,15 @@ describe('a server that refuses a call', () => {
 describe('a server whose answers have the wrong label', () => {
   const answer = (id: number | undefined) =>
     JSON.stringify({ jsonrpc: '2.0', id, result: { content: [{ type: 'text', text: 'acted' }] } });
+  it('is understood after blank lines that keep the connection open', async () => {
+    const peer = await started(({ id, method }, response) => {
+      if (method !== 'tools/call') return false;
+      response.writeHead(200, { 'content-type': 'application/json' }).write('\n', () => response.end(answer(id)));
+      return true;
+    });
+    expect(await toolsAt(overHttp(peer.url)).call(callOf('act'), never())).toEqual({ content: 'acted', failed: false });
+  });
+
   it.each([
     ['JSON as text', 'text/plain', answer],
     ['JSON without a label', '', (id: number | undefined) => `\n ${answer(id)}`],
@@ -213,6 +222,15 @@ describe('a server whose answers have the wrong label', () => {
       'an event stream as text',
       'text/plain; charset=utf-8',
       (id: number | undefined) => `event: message\ndata: ${answer(id)}\n\n`,
+    ],
+    ['an event stream as JSON', 'application/json', (id: number | undefined) => `data: ${answer(id)}\n\n`],
+    ['JSON as an event stream', 'text/event-stream', answer],
+    ['JSON in capital letters', 'Application/JSON; Charset=UTF-8', answer],
+    ['an event stream in capital letters', 'TEXT/EVENT-STREAM', (id: number | undefined) => `data: ${answer(id)}\n\n`],
+    [
+      'an event stream of an unknown first field',
+      'text/event-stream',
+      (id: number | undefined) => `x: 1\ndata: ${answer(id)}\n\n`,
     ],
     ['an event stream as bytes', 'application/octet-stream', (id: number | undefined) => `: hello\n\ndata: ${answer(id)}\n\n`],
   ])('is understood: %s', async (_what, type, body) => {
@@ -394,7 +412,7 @@ describe('a run whose server is down for a moment', () => {
     expect(reports).toEqual([expect.stringMatching(/^Waiting for the MCP server odd: .*ECONNREFUSED/)]);
   });
 
-  it('goes on without its tools, and says so, once it has been down for long enough', async () => {
+  it('continues without its tools, and reports that, once it has been down for long enough', async () => {
     const ports = { ...bench.ports, patience_ms: 1_000 };
     const { lost, notes } = await found(overHttp(await reserved()), { ports, listed: true });
     expect(lost).toMatchObject([{ server: 'odd', reason: expect.stringContaining('odd cannot be reached') }]);
@@ -427,7 +445,7 @@ describe('structured content', () => {
     ['a list of another length', [text('a')], { result: ['a', 'b'] }, 'a\n{"result":["a","b"]}'],
     ['a summary', [text('Two items')], { items: [1, 2] }, 'Two items\n{"items":[1,2]}'],
     ['nothing', [], { result: null }, '{"result":null}'],
-  ])('is given beside %s', (_what, content, structuredContent, result) => {
+  ])('is given in addition to %s', (_what, content, structuredContent, result) => {
     expect(toMcpOutcome({ content, structuredContent }).content).toBe(result);
   });
 
@@ -437,7 +455,8 @@ describe('structured content', () => {
 });
 
 describe('files of a result', () => {
-  const PNG = Buffer.from('\x89PNG\r\n\x1a\n....', 'latin1');
+  const PNG = Buffer.from('\x89PNG\r\n\x1a\n\xff\xef\xbe.', 'latin1');
+  const SVG = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>').toString('base64');
   it.each<[string, object, string, string]>([
     ['an image', { type: 'image', data: PNG.toString('base64'), mimeType: 'image/png' }, 'image-1.png', 'image/png'],
     [
@@ -447,7 +466,32 @@ describe('files of a result', () => {
       'image/png',
     ],
     ['an image without a type', { type: 'image', data: PNG.toString('base64') }, 'image-1.png', 'image/png'],
-    ['a sound', { type: 'audio', data: 'AAAA', mimeType: 'audio/mpeg' }, 'audio-1.mp3', 'audio/mpeg'],
+    [
+      'an image as a data URL',
+      { type: 'image', data: `data:image/png;base64,${PNG.toString('base64')}` },
+      'image-1.png',
+      'image/png',
+    ],
+    [
+      'an image in the alphabet of URLs, in lines',
+      {
+        type: 'image',
+        data: `${PNG.toString('base64url').slice(0, 5)}\r\n${PNG.toString('base64url').slice(5)}`,
+        mimeType: 'image/png',
+      },
+      'image-1.png',
+      'image/png',
+    ],
+    ['an image that is none', { type: 'image', data: 'AAAA', mimeType: 'image/png' }, 'image-1.bin', 'application/octet-stream'],
+    ['an SVG image', { type: 'image', data: SVG, mimeType: 'image/svg+xml' }, 'image-1.svg', 'image/svg+xml'],
+    ['a sound', { type: 'audio', data: 'SUQzBAAA', mimeType: 'audio/mp3' }, 'audio-1.mp3', 'audio/mpeg'],
+    ['a sound that is none', { type: 'audio', data: 'AAAA', mimeType: 'audio/mpeg' }, 'audio-1.bin', 'application/octet-stream'],
+    [
+      'a sound of a type without first bytes',
+      { type: 'audio', data: 'AAAA', mimeType: 'audio/ogg; codecs=opus' },
+      'audio-1.ogg',
+      'audio/ogg',
+    ],
     ['a sound of no type', { type: 'audio', data: 'AAAA', mimeType: '<script>' }, 'audio-1.bin', 'application/octet-stream'],
     [
       'a resource',
@@ -473,6 +517,16 @@ describe('files of a result', () => {
       failed: false,
     });
   });
+
+  it.each(['<svg></svg>', 'https://example.com/a.png', 'AAAA=A', 'äöü'])(
+    'that are not base64 are named, not kept: %s',
+    (data) => {
+      expect(toMcpOutcome({ content: [{ type: 'image', data, mimeType: 'image/png' }] })).toEqual({
+        content: '[image: image/png, not valid base64]',
+        failed: false,
+      });
+    },
+  );
 
   it('beyond twenty are named, not kept', () => {
     const image = { type: 'image', data: PNG.toString('base64') };

@@ -47,13 +47,16 @@ export const copyCalls = statement(
 const BEFORE = `task_id = :source_id AND step < :step AND (kind <> 'summary'
       OR created_at < (SELECT started_at FROM task_steps WHERE task_id = :source_id AND step = :step))`;
 
-/** Copies messages. `extra` is data that only its provider accepts with the reply; another provider would reject it. */
+/**
+ * Copies messages. The `extra` of a reply is data that only its provider accepts; another provider would reject it. That of a
+ * result is about its files.
+ */
 export const copyMessages = statement(
   'copy_messages',
   ['fork_id', 'source_id', 'step', 'keeps_extra'],
   `INSERT INTO task_messages (task_id, step, position, role, kind, content, tool_calls, call_id, extra, created_at)
     SELECT :fork_id::uuid, step, position, role, kind, content, tool_calls, call_id,
-      CASE WHEN :keeps_extra::boolean THEN extra END, created_at FROM task_messages
+      CASE WHEN :keeps_extra::boolean OR role = 'tool' THEN extra END, created_at FROM task_messages
     WHERE ${BEFORE}`,
 );
 
@@ -84,7 +87,7 @@ export const addForkMessage = statement(
 export const recordedResults = statement(
   'recorded_results',
   ['source_id', 'from_step', 'name', 'outcome_unknown'],
-  `SELECT c.name, c.arguments, m.content, c.failed FROM tool_calls c
+  `SELECT c.name, c.arguments, m.content, c.failed, m.extra -> 'files' AS files FROM tool_calls c
     JOIN task_messages m ON m.task_id = c.task_id AND m.step = c.step AND m.position = c.position
     WHERE c.task_id = :source_id AND c.step >= :from_step AND c.name = :name AND c.status = 'done' AND m.kind = 'result'
       AND coalesce(c.answered_by, 'recorded') = 'recorded' AND m.content <> :outcome_unknown

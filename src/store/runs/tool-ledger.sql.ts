@@ -76,14 +76,14 @@ export const endCallWithTodos = statement(
 /** A fork's call that is answered without being executed. */
 export const answerCall = statement(
   'answer_call',
-  [...SEEN_CALL, 'step', 'position', 'content', 'failed', 'answered_by', 'events'],
+  [...SEEN_CALL, 'step', 'position', 'content', 'failed', 'answered_by', 'extra', 'events'],
   `WITH ${LIVE_TASK},
     call AS (
       UPDATE tool_calls SET status = 'done', failed = :failed, answered_by = :answered_by, ended_at = now()
       WHERE ${SEEN} RETURNING 1),
     message AS (
-      INSERT INTO task_messages (task_id, step, position, role, kind, content, call_id)
-      SELECT :task_id, :step, :position, 'tool', 'result', :content, :call_id FROM call ON CONFLICT DO NOTHING)
+      INSERT INTO task_messages (task_id, step, position, role, kind, content, call_id, extra)
+      SELECT :task_id, :step, :position, 'tool', 'result', :content, :call_id, :extra::jsonb FROM call ON CONFLICT DO NOTHING)
     ${NUMBERED}`,
 );
 

@@ -107,13 +107,11 @@ export function toolLedger(pool: Queryable, publish: Publish = () => {}) {
     },
 
     /** Writes, once, the answer to a call that is not executed. Returns false if the call has changed since it was read. */
-    answer(call: OpenCall, { content, failed, answered_by, events }: ForkAnswer & { events: NewEvent[] }) {
+    answer(call: OpenCall, { content, failed, answered_by, files, events }: ForkAnswer & { events: NewEvent[] }) {
       const { step, position } = call;
-      return write(
-        sql.answerCall({ ...toSeenParameters(call, events), step, position, content, failed, answered_by }),
-        call,
-        events,
-      );
+      const extra = files ? JSON.stringify({ files }) : null;
+      const values = { step, position, content, failed, answered_by, extra };
+      return write(sql.answerCall({ ...toSeenParameters(call, events), ...values }), call, events);
     },
 
     /** Pauses the run until a person decides about this call, or its client answers it. */

@@ -22,10 +22,10 @@ export async function answerFromRecord(ports: AnswerPorts, call: OpenCall): Prom
   const answer = forkAnswer(call, { effects: fork.effects, evaluated: fork.task_id === null, ...records });
   if (!answer) return false;
   const { log, message } = createTaskEvents(task_id, ports.now);
-  const { content, failed, answered_by } = answer;
+  const { content, failed, answered_by, files } = answer;
   const events = [
     log('tool_call', name, { call_id, name, arguments: call.arguments, answered_by }),
-    log('tool_result', name, { call_id, name, failed, answered_by }),
+    log('tool_result', name, { call_id, name, failed, answered_by, ...(files && { files }) }),
     message('tool', content, { call_id, name }),
   ];
   if (!(await ports.ledger.answer(call, { ...answer, events }))) throw staleAttempt();

@@ -15,7 +15,7 @@ import {
 import { estimateTokens } from '../../domain/context-window.ts';
 import type { Definition, ToolSpec } from '../../domain/definition.ts';
 import { dropCalls } from '../../domain/model-failure.ts';
-import { listShownFiles } from '../../domain/result-files.ts';
+import { type FileTakers, listShownFiles } from '../../domain/result-files.ts';
 import { storable, type TranscriptMessage } from '../../domain/transcript.ts';
 import { shorterAsTsv } from '../../domain/tsv.ts';
 import { addUsage, toUsage } from '../../domain/usage.ts';
@@ -26,6 +26,8 @@ import { retryWhileDown, staleAttempt } from './attempt.ts';
 
 export interface FitPorts {
   runs: Pick<RunStore, 'compact'>;
+  /** The runs whose models have refused files of tools' results. */
+  file_takers: FileTakers;
   /** Returns the context window of the run's model, in tokens. */
   getContextWindow(definition: Definition): number;
   now(): string;
@@ -63,10 +65,11 @@ export async function fitTranscript(work: FitWork, messages: readonly Transcript
   const window = ports.getContextWindow(definition);
   const fixed_tokens =
     estimateTokens(instructions) + (tools.length > 0 ? estimateTokens(JSON.stringify(tools)) : 0) + fileTokens(run.attachments);
+  const kinds = ports.file_takers.get(run.task_id) ?? 'all';
   const messageForModel = (message: TranscriptMessage) => shortenMessage(message, { tsv_tool_results, caveman });
   const toFit = (read: TranscriptMessage[], paid: OpenRun): Fitted => {
     const transcript = read.map(messageForModel);
-    const shown_tokens = fileTokens(listShownFiles(read, 'all').map(({ file }) => file));
+    const shown_tokens = fileTokens(listShownFiles(read, { kinds, window }).map(({ file }) => file));
     return { transcript, run: paid, tokens: fixed_tokens + shown_tokens + transcriptSize(transcript) };
   };
   const read = sinceSummary(messages);

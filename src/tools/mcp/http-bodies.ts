@@ -19,26 +19,25 @@ export function createIdReader(): (part: Uint8Array) => string | null {
 
 const getType = ({ headers }: Response) => headers.get('content-type')?.toLowerCase() ?? '';
 
-export const isStream = (response: Response): boolean => getType(response).includes('text/event-stream');
+export const isStream = (response: Response): boolean => getType(response).includes(EVENT_STREAM);
 
 /**
  * Returns the answer to a request with the label that its body has earned: servers and proxies send JSON and event streams as
- * text, or without a label. Throws if the body is neither.
+ * text, under each other's label, or without one. Throws if the body is neither.
  */
 export async function labelAnswer(response: Response): Promise<Response> {
-  if (isStream(response) || getType(response).includes('application/json')) return response;
   const reader = response.body?.getReader();
-  const first = await reader?.read();
-  const start = new TextDecoder().decode(first?.value).trimStart();
-  const type = findType(start);
+  const { parts, start } = reader ? await readStart(reader) : { parts: [], start: '' };
+  const type = findType(start) ?? (isStream(response) ? EVENT_STREAM : null);
   if (!reader || !type) {
     await reader?.cancel();
     throw new McpUnreadable(start ? 'it is not a message of the protocol' : 'it is empty');
   }
   const body = new ReadableStream<Uint8Array>(
     {
-      start: (controller) => controller.enqueue(first?.value as Uint8Array),
       async pull(controller) {
+        const read_part = parts.shift();
+        if (read_part) return controller.enqueue(read_part);
         const { done, value } = await reader.read();
         if (done) controller.close();
         else controller.enqueue(value);
@@ -52,10 +51,27 @@ export async function labelAnswer(response: Response): Promise<Response> {
   return new Response(body, { status: response.status, statusText: response.statusText, headers });
 }
 
+/** Reads a body until it shows what it is: blank lines at its beginning keep a connection open. */
+async function readStart(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<{ parts: Uint8Array[]; start: string }> {
+  const decoder = new TextDecoder();
+  const parts: Uint8Array[] = [];
+  let start = '';
+  while (start === '') {
+    const { done, value } = await reader.read();
+    if (done) break;
+    start = decoder.decode(value, { stream: true }).trimStart();
+    // Blank parts are of no use to anybody, and a server may send them without end.
+    if (start !== '') parts.push(value);
+  }
+  return { parts, start };
+}
+
+const EVENT_STREAM = 'text/event-stream';
+
 /** Returns the type of a body by its beginning; null if it is none that the protocol knows. */
 const findType = (start: string): string | null => {
   if (/^[{[]/.test(start)) return 'application/json';
-  return /^(?::|(?:data|event|id|retry):)/.test(start) ? 'text/event-stream' : null;
+  return /^(?::|(?:data|event|id|retry):)/.test(start) ? EVENT_STREAM : null;
 };
 
 interface Refusal {

@@ -99,7 +99,7 @@ export function createHttpWire(fetch: Fetch, { replies, refuse, lose }: WireOpti
     }
   }
 
-  /** Asks the server to go on with a stream that broke. */
+  /** Asks the server to continue a stream that broke. */
   async function resume(input: Parameters<Fetch>[0], init: RequestInit): Promise<Response> {
     const fail = (reason: Error) => {
       failed_resumptions += 1;
@@ -204,7 +204,7 @@ function findWait({ status, headers }: Response, waits: number): number | null {
 /** The statuses of a proxy whose server is gone. The server may have executed the request before. */
 const isLoss = (status: number) => status >= 502 && status <= 504;
 
-/** Returns the failure that a refusal of the server means. Its status tells if the request can have been executed. */
+/** Returns the failure that a refusal of the server means. Its status shows if the request can have been executed. */
 async function toFailure(response: Response, in_session: boolean): Promise<Error> {
   const { status } = response;
   const { sentence, in_protocol } = await readRefusal(response);

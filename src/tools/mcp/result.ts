@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { detectMediaType, plainFileName } from '../../domain/attachments.ts';
+import { findReturnedType, plainFileName } from '../../domain/attachments.ts';
 import { isTooDeep } from '../../domain/normalise.ts';
 import { pickTexts } from '../../domain/outside.ts';
 import { storable } from '../../domain/transcript.ts';
@@ -70,20 +70,21 @@ interface SentFile {
 }
 
 function toFilePart({ kind, base64 = '', declared = '', number, uri }: SentFile): Part {
-  const content = Buffer.from(base64, 'base64');
-  if (content.length === 0) return { text: `[${kind}: ${declared || 'unknown type'}, empty]` };
-  const media_type = findMediaType(content, declared);
+  const type = declared || 'unknown type';
+  if (base64 === '') return { text: `[${kind}: ${type}, empty]` };
+  const content = decodeBase64(base64);
+  if (!content) return { text: `[${kind}: ${type}, not valid base64]` };
+  const media_type = findReturnedType(content, declared);
   const last = uri && plainFileName(decodePath(uri));
   const name = last && last !== 'file' ? last : `${kind.split(' ')[0]}-${number}.${findEnding(media_type)}`;
   return { text: `[${kind}, ${name}: ${media_type}, ${content.length} bytes]`, file: { name, media_type, content } };
 }
 
-/** Returns the type that the content shows, otherwise the declared one. */
-function findMediaType(content: Buffer, declared: string): string {
-  const detected = detectMediaType(content, { name: '', declared: '' });
-  if (typeof detected === 'string' && !detected.startsWith('text/')) return detected;
-  const bare = (declared.split(';')[0] ?? '').trim().toLowerCase();
-  return /^[a-z]+\/[a-z0-9.+-]{1,100}$/.test(bare) ? bare : 'application/octet-stream';
+/** Decodes base64, also as a data URL and in the alphabet of URLs; returns null for anything else. */
+function decodeBase64(text: string): Buffer | null {
+  const bare = text.replace(/^data:[^,]{0,200};base64,/i, '').replaceAll(/\s+/g, '');
+  const content = Buffer.from(bare, 'base64');
+  return content.length > 0 && /^[\w+/-]*={0,2}$/.test(bare) ? content : null;
 }
 
 /** The endings of names whose type has another name. */
@@ -91,7 +92,6 @@ const ENDINGS: Record<string, string> = {
   'image/jpeg': 'jpg',
   'image/svg+xml': 'svg',
   'audio/mpeg': 'mp3',
-  'audio/x-wav': 'wav',
   'text/plain': 'txt',
 };
 
@@ -110,7 +110,7 @@ const decodePath = (uri: string): string => {
 
 /**
  * True if texts repeat the structured content, as servers do for older clients: as JSON, or its only field. FastMCP puts whatever
- * is not an object into a field `result`, and writes each entry of a list as a text of its own.
+ * is not an object into a field `result`, and writes each entry of a list as a separate text.
  */
 function repeats(texts: readonly string[], value: unknown): boolean {
   if (texts.some((text) => says(text, value))) return true;

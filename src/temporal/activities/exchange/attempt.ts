@@ -1,6 +1,5 @@
 import type { AttachedFile } from '../../../domain/attachments.ts';
 import type { Definition, ModelPrices, WorkspaceOwner } from '../../../domain/definition.ts';
-import type { FileTakers } from '../../../domain/result-files.ts';
 import type { ExchangeOrder } from '../../../domain/run-loop.ts';
 import type { UsageSoFar } from '../../../domain/usage.ts';
 import type { PublishDeltas } from '../../../events/publisher.ts';
@@ -43,8 +42,6 @@ export interface ExchangePorts extends AdmissionPorts, ContextPorts, Omit<FitPor
   publisher: PublishDeltas;
   /** Returns the files of a run with their bytes, in the given order. */
   loadFiles(files: readonly AttachedFile[]): Promise<(AttachedFile & { content: Uint8Array })[]>;
-  /** The kinds of files that the models take which refused some. */
-  file_takers: FileTakers;
   /** Returns the files of tools' results that belong to the owner, with their bytes; files that were removed are left out. */
   loadResultFiles(files: readonly AttachedFile[], owner: string): Promise<(AttachedFile & { content: Uint8Array })[]>;
   workspaces: { open(run: WorkspaceOwner, signal: AbortSignal): Promise<{ commit: string | null }> };

@@ -1,8 +1,8 @@
 import type { ModelFile } from '../../../domain/attachments.ts';
 import { ModelFailure } from '../../../domain/model-failure.ts';
-import { listShownFiles, SHOWN_KINDS, type ShownKinds } from '../../../domain/result-files.ts';
+import { listShownFiles, rememberKinds, SHOWN_KINDS, type ShownKinds, type ShownLimits } from '../../../domain/result-files.ts';
 import type { TranscriptMessage } from '../../../domain/transcript.ts';
-import type { ExchangeAttempt } from './attempt.ts';
+import type { ExchangeAttempt, ExchangePorts } from './attempt.ts';
 
 /** The statuses with which endpoints refuse a request whose content they do not take. */
 const REFUSED = [400, 404, 413, 415, 422];
@@ -19,25 +19,25 @@ interface AskOptions<T> {
 
 /**
  * Asks the model with the images and sounds that tools returned. Nobody knows beforehand which of them an endpoint takes, so a
- * request that is refused is sent again with fewer kinds. If that is answered, it is remembered for the model.
+ * request that is refused is sent again with fewer kinds. If that is answered, it is remembered for the run.
  */
 export async function askWithResultFiles<T>(
-  work: ExchangeAttempt,
+  { ports, definition, run }: ExchangeAttempt,
   transcript: readonly TranscriptMessage[],
   { keeps_context, ask, onFewer }: AskOptions<T>,
 ): Promise<T> {
-  const { ports, definition } = work;
-  const model = JSON.stringify([definition.provider?.id ?? null, definition.model]);
-  let kinds: ShownKinds = keeps_context ? 'none' : (ports.file_takers.get(model) ?? SHOWN_KINDS[0]);
+  const { file_takers } = ports;
+  const window = ports.getContextWindow(definition);
+  let kinds: ShownKinds = keeps_context ? 'none' : (file_takers.get(run.task_id) ?? SHOWN_KINDS[0]);
   for (;;) {
-    const files = await loadShown(work, transcript, kinds);
+    const files = await loadShown(ports, transcript, { kinds, window, owner: run.owner });
     try {
       const answer = await ask(files);
       // A request may be refused for another reason, too; then the one without files fails as well.
-      if (kinds !== SHOWN_KINDS[0] && !keeps_context) ports.file_takers.set(model, kinds);
+      if (kinds !== SHOWN_KINDS[0] && !keeps_context) rememberKinds(file_takers, run.task_id, kinds);
       return answer;
     } catch (error) {
-      const fewer = findFewer(transcript, kinds);
+      const fewer = findFewer(transcript, { kinds, window });
       if (files.size === 0 || fewer === null || !isRefusal(error)) throw error;
       await onFewer(fewer);
       kinds = fewer;
@@ -50,23 +50,21 @@ const isRefusal = (error: unknown): boolean =>
   error instanceof ModelFailure && REFUSED.includes(error.status ?? 0) && error.code !== 'context_window_full';
 
 /** Returns the next kinds that leave out a file; null if there are none. */
-function findFewer(transcript: readonly TranscriptMessage[], kinds: ShownKinds): ShownKinds | null {
-  const count = listShownFiles(transcript, kinds).length;
+function findFewer(transcript: readonly TranscriptMessage[], { kinds, window }: ShownLimits): ShownKinds | null {
+  const count = (shown: ShownKinds) => listShownFiles(transcript, { kinds: shown, window }).length;
   const others = SHOWN_KINDS.slice(SHOWN_KINDS.indexOf(kinds) + 1);
-  return others.find((one) => listShownFiles(transcript, one).length < count) ?? null;
+  return others.find((one) => count(one) < count(kinds)) ?? null;
 }
 
 async function loadShown(
-  { ports, run }: ExchangeAttempt,
+  { loadResultFiles }: Pick<ExchangePorts, 'loadResultFiles'>,
   transcript: readonly TranscriptMessage[],
-  kinds: ShownKinds,
+  { owner, ...limits }: ShownLimits & { owner: string },
 ): Promise<ResultFiles> {
-  const shown = listShownFiles(transcript, kinds);
+  const shown = listShownFiles(transcript, limits);
   if (shown.length === 0) return new Map();
-  const contents = await ports.loadResultFiles(
-    shown.map(({ file }) => file),
-    run.owner,
-  );
+  const asked = shown.map(({ file }) => file);
+  const contents = await loadResultFiles(asked, owner);
   const by_id = new Map(contents.map((file) => [file.id, file]));
   const found = shown.flatMap(({ call_id, file: { id } }) => {
     const file = by_id.get(id);
