@@ -344,7 +344,10 @@ const PARSERS: Parser[] = [
         isError: false,
       },
     },
-    documented: ['Two\n[image: image/png, 1 bytes, not shown]\n[resource a:b]\nText\n[resource n: a:b]\n{"a":1}', 'done'],
+    documented: [
+      'Two\n[image, image-1.bin: application/octet-stream, 1 bytes]\n[resource a:b]\nText\n[resource n: a:b]\n{"a":1}',
+      'done',
+    ],
     said: called,
   },
   {

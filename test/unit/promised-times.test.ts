@@ -88,7 +88,11 @@ const PROMISES: [page: string, sentence: string, file: string, name: string][] =
   ['mcp', 'It is checked after {30 s} of idle time', 'src/tools/mcp/pool.ts', 'CHECK_AFTER_MS'],
   ['mcp', 'of idle time and closed after {5 minutes}', 'src/tools/mcp/pool.ts', 'IDLE_MS'],
   ['mcp', 'for increasing times of up to {30 s}', 'src/tools/mcp/pool.ts', 'LONGEST_BACK_OFF_MS'],
-  ['mcp', 'A connection that cannot take calls after {15 s}', 'src/tools/mcp/connection.ts', 'CONNECT_MS'],
+  ['mcp', 'the `connect_seconds` of its server (by default {30 s})', 'src/tools/mcp/connection.ts', 'CONNECT_SECONDS'],
+  ['mcp', 'until it has been down for {20 seconds}', 'src/tools/mcp/discover.ts', 'PATIENCE_MS'],
+  ['mcp', 'A server that listed its tools less than {an hour} ago', 'src/main/wiring/runs/tools.ts', 'RECENT_MS'],
+  ['mcp', '(at most {a minute}, otherwise the model gets the refusal)', 'src/tools/mcp/http-wire.ts', 'LONGEST_WAIT_MS'],
+  ['mcp', 'A call without progress for {two minutes} is cancelled', 'src/tools/mcp/connection.ts', 'CALL_MS'],
   ['security', 'the new value is found only after up to {a minute}', 'src/main/wiring/runs/secrets.ts', 'FRESH_MS'],
 ];
 

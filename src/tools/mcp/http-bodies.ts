@@ -1,19 +1,22 @@
+import { createParser } from 'eventsource-parser';
 import { pickTexts, truncate } from '../../domain/outside.ts';
 import { McpUnreadable, withoutDumps } from './failures.ts';
 
-const LONGEST_ID = 4_096;
-
-/** Returns a function that gets the parts of an event stream, and returns the last event id so far; null if there was none. */
+/**
+ * Returns a function that gets the parts of an event stream, and returns the id of the last whole event so far; null if there was
+ * none. By such an id the client resumes a stream.
+ */
 export function createIdReader(): (part: Uint8Array) => string | null {
   const decoder = new TextDecoder();
-  let line = '';
-  let id: string | null = null;
+  let last_id: string | null = null;
+  const parser = createParser({
+    onEvent: ({ id }) => {
+      last_id = id || last_id;
+    },
+  });
   return (part) => {
-    const lines = (line + decoder.decode(part, { stream: true })).split(/\r\n|\r|\n/);
-    // Only the beginning of a line can be an id.
-    line = lines.pop()!.slice(0, LONGEST_ID);
-    for (const one of lines) id = /^id: ?(.+)$/.exec(one)?.[1] ?? id;
-    return id;
+    parser.feed(decoder.decode(part, { stream: true }));
+    return last_id;
   };
 }
 
@@ -93,9 +96,15 @@ export async function readRefusal(response: Response): Promise<Refusal> {
 
 function parseBody(text: string): unknown {
   // A server may answer with one event of a stream.
-  const json = /^data: ?(.*)$/m.exec(text)?.[1] ?? text;
+  let data: string | undefined;
+  const parser = createParser({
+    onEvent: (event) => {
+      data ??= event.data;
+    },
+  });
+  parser.feed(`${text}\n\n`);
   try {
-    return JSON.parse(json);
+    return JSON.parse(data ?? text);
   } catch {
     return undefined;
   }

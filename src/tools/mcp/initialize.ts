@@ -15,8 +15,8 @@ export function tidyInitialized(message: JSONRPCMessage): void {
   const { result } = message as { result?: unknown };
   if (!isFields(result)) return;
   if (typeof result.instructions !== 'string') delete result.instructions;
-  result.protocolVersion ??= UNNAMED_VERSION;
-  if (typeof result.protocolVersion !== 'string') result.protocolVersion = String(result.protocolVersion);
+  const { protocolVersion: version } = result;
+  result.protocolVersion = typeof version === 'string' || typeof version === 'number' ? String(version) : UNNAMED_VERSION;
   result.serverInfo = tidyInfo(result.serverInfo);
   result.capabilities = tidyCapabilities(result.capabilities);
 }
