@@ -282,7 +282,7 @@ export const tasks = {
     tag,
     summary: 'Decide about a tool call that may have taken effect',
     description:
-      'Its worker was lost, or the installation was restored. `retry` calls the tool, `done` takes `result` as its result, `fail` reports to the model that it failed.',
+      'Its worker or its MCP server was lost, or the installation was restored. `retry` calls the tool, `done` takes `result` as its result, `fail` reports to the model that it failed.',
     params: z.object({ id: Id, call_id: z.string() }),
     body: z
       .object({ decision: z.enum(['retry', 'done', 'fail']), result: z.unknown().optional() })

@@ -80,7 +80,7 @@ describe('a run whose MCP server returns files', () => {
     expect(result).toMatch(
       /^A cat:\n\[image, image-1\.png: image\/png, \d+ bytes\]\n\[audio, audio-2\.wav: audio\/wav, 16 bytes\]/,
     );
-    expect(result).toMatch(/\[image-4\.png was not kept: it is larger than 0\.01 MiB \(ATTACHMENT_MAX_MB\)\]$/);
+    expect(result).toMatch(/\[image-4\.bin was not kept: it is larger than 0\.01 MiB \(ATTACHMENT_MAX_MB\)\]$/);
     const files = await filesOf(workflow_id);
     expect(files.map(({ name }) => name)).toEqual(NAMES);
     const image = await here.alice.get(`/api/attachments/${files[0]!.id}/content`);

@@ -171,11 +171,11 @@ describe('an MCP server', () => {
       restored: false,
       cause: expect.stringMatching(/^The MCP server .* was lost while the tool ran/),
     });
-    await here.alice.ok(here.alice.post(`/api/tasks/${task_id}/reconciliations/2-1`, { decision: 'fail', message: 'It died.' }));
+    await here.alice.ok(here.alice.post(`/api/tasks/${task_id}/reconciliations/2-1`, { decision: 'fail' }));
     expect(await here.ended(task_id, 40_000)).toMatchObject({ status: 'completed', response: 'Survived.', turns: 3 });
     const [big = '', died, key] = results();
     expect(big).toMatch(/\[cut here: \d+ more characters\]$/);
-    expect(died).toBe('It died.');
+    expect(died).toBe('The tool call failed; its outcome is unknown.');
     expect(JSON.parse(key ?? '')).toMatchObject({ meta: expect.stringContaining(':3-1') });
   });
 });

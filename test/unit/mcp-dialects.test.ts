@@ -206,6 +206,15 @@ describe('a server that refuses a call', () => {
 describe('a server whose answers have the wrong label', () => {
   const answer = (id: number | undefined) =>
     JSON.stringify({ jsonrpc: '2.0', id, result: { content: [{ type: 'text', text: 'acted' }] } });
+  it('is understood if its first field arrives in pieces', async () => {
+    const peer = await started(({ id, method }, response) => {
+      if (method !== 'tools/call') return false;
+      response.writeHead(200, { 'content-type': 'text/plain' }).write('da', () => response.end(`ta: ${answer(id)}\n\n`));
+      return true;
+    });
+    expect(await toolsAt(overHttp(peer.url)).call(callOf('act'), never())).toEqual({ content: 'acted', failed: false });
+  });
+
   it('is understood after blank lines that keep the connection open', async () => {
     const peer = await started(({ id, method }, response) => {
       if (method !== 'tools/call') return false;

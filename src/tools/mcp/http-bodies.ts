@@ -59,10 +59,10 @@ async function readStart(reader: ReadableStreamDefaultReader<Uint8Array>): Promi
   const decoder = new TextDecoder();
   const parts: Uint8Array[] = [];
   let start = '';
-  while (start === '') {
+  while (FIELDS.some((field) => field.length > start.length && field.startsWith(start))) {
     const { done, value } = await reader.read();
     if (done) break;
-    start = decoder.decode(value, { stream: true }).trimStart();
+    start = (start + decoder.decode(value, { stream: true })).trimStart();
     // Blank parts are of no use to anybody, and a server may send them without end.
     if (start !== '') parts.push(value);
   }
@@ -70,11 +70,13 @@ async function readStart(reader: ReadableStreamDefaultReader<Uint8Array>): Promi
 }
 
 const EVENT_STREAM = 'text/event-stream';
+/** The fields with which an event stream may begin. */
+const FIELDS = ['data:', 'event:', 'id:', 'retry:'];
 
 /** Returns the type of a body by its beginning; null if it is none that the protocol knows. */
 const findType = (start: string): string | null => {
   if (/^[{[]/.test(start)) return 'application/json';
-  return /^(?::|(?:data|event|id|retry):)/.test(start) ? EVENT_STREAM : null;
+  return [':', ...FIELDS].some((field) => start.startsWith(field)) ? EVENT_STREAM : null;
 };
 
 interface Refusal {
