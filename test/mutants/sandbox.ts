@@ -62,7 +62,7 @@ export default [
     text: '(await Promise.all(closed.map(resolveLinks)))',
     replacement: '(await Promise.all(closed.slice(0, 0).map(resolveLinks)))',
     harm: "An MCP server reads the keys and the workspaces of others in Perdura's home.",
-    tests: [{ file: 'test/toolrunner/host-paths.test.ts', name: "is refused when it is, contains or lies in Perdura's home" }],
+    tests: [{ file: 'test/unit/host-paths.test.ts', name: "is refused when it is, contains or lies in Perdura's home" }],
   },
   {
     id: 'sandbox/symbolic-links',
@@ -71,7 +71,7 @@ export default [
     text: 'if (real !== path) throw refuse(',
     replacement: "if (real === '') throw refuse(",
     harm: 'A link that a user placed leads an MCP server to another directory.',
-    tests: [{ file: 'test/toolrunner/host-paths.test.ts', name: 'is refused when a symbolic link is on the way' }],
+    tests: [{ file: 'test/unit/host-paths.test.ts', name: 'is refused when a symbolic link is on the way' }],
   },
   {
     id: 'sandbox/network-of-a-tool',

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
-import { chmod, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readFile, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createGuardedFetch } from '../../src/egress/guarded-fetch.ts';
@@ -40,8 +40,12 @@ beforeAll(async () => {
   web = createServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://x');
     if (pathname === '/search') {
-      const results = [{ title: `About ${searchParams.get('q')}`, url: 'https://example.org', content: 'An excerpt' }];
-      return response.end(JSON.stringify({ results }));
+      const query = searchParams.get('q');
+      if (query === 'refused') return response.writeHead(403).end('{"results": []}');
+      if (query === 'nonsense') return response.end('<html>');
+      const one = { title: `About ${query}`, url: 'https://example.org', content: 'An excerpt' };
+      const count = searchParams.get('format') === 'json' ? Number(/^(\d+) of/.exec(query ?? '')?.[1] ?? 1) : 0;
+      return response.end(JSON.stringify({ results: Array(count).fill(one) }));
     }
     if (pathname === '/redirect') return response.writeHead(302, { location: 'http://127.0.0.2:1/' }).end();
     if (pathname === '/image') return response.writeHead(200, { 'content-type': 'image/png' }).end('x');
@@ -132,6 +136,113 @@ describe('files', () => {
   });
 });
 
+/** Writes files of these contents, each a minute newer than the one before it. */
+async function plant(folder: string, files: Record<string, string>): Promise<void> {
+  await rm(join(workspace, folder), { recursive: true, force: true });
+  for (const [at, [name, content]] of Object.entries(files).entries()) {
+    const path = join(workspace, folder, name);
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(path, content);
+    await utimes(path, 1_700_000_000 + at * 60, 1_700_000_000 + at * 60);
+  }
+}
+
+describe('a search in files', () => {
+  const FILES = {
+    'b/old.txt': 'needle one\nhay\nneedle two\n',
+    'a/mid.txt': 'Needle\r\nhay\r\n',
+    'c/new.md': 'hay\nneedle needle\nlast\n',
+    '.git/config': 'needle of git\n',
+    binary: 'needle\0\n',
+  };
+  const search = async (name: string, args: object) => (await use(name, { path: 'found', ...args })).content;
+
+  it('lists what was changed last first, and nothing of version control', async () => {
+    await plant('found', FILES);
+    expect(await search('glob', { pattern: '**/*.{txt,md}' })).toBe('found/c/new.md\nfound/a/mid.txt\nfound/b/old.txt');
+    expect(await search('glob', { pattern: '?/[!bc]*.txt' })).toBe('found/a/mid.txt');
+    expect(await search('glob', { pattern: '[ab]/*' })).toBe('found/a/mid.txt\nfound/b/old.txt');
+    expect(await search('glob', { pattern: '**/config' })).toBe('No file matches');
+    expect(await use('glob', { pattern: '*', path: 'found/binary' })).toMatchObject({ failed: true });
+  });
+
+  it('lists 200 files, and says how many more there are', async () => {
+    await plant('many', Object.fromEntries(Array.from({ length: 203 }, (_, at) => [`${at}.txt`, ''])));
+    const lines = (await use('glob', { pattern: '*', path: 'many' })).content.split('\n');
+    expect([lines.length, lines[0], lines[199], lines.at(-1)]).toEqual([
+      ...[201, 'many/202.txt', 'many/3.txt', '[3 more; use a narrower pattern]'],
+    ]);
+  });
+
+  it.each([
+    [{}, 'found/b/old.txt\nfound/c/new.md'],
+    [{ '-i': true }, 'found/a/mid.txt\nfound/b/old.txt\nfound/c/new.md'],
+    [{ output_mode: 'count' }, 'found/b/old.txt:2\nfound/c/new.md:2'],
+    [{ output_mode: 'content' }, 'found/b/old.txt:1:needle one\nfound/b/old.txt:3:needle two\nfound/c/new.md:2:needle needle'],
+    [{ output_mode: 'content', '-n': false, glob: '*.md' }, 'found/c/new.md:needle needle'],
+    [{ output_mode: 'content', '-i': true, glob: 'a/*.txt' }, 'found/a/mid.txt:1:Needle'],
+    [{ pattern: 'one$', output_mode: 'content', '-A': 1 }, 'found/b/old.txt:1:needle one\nfound/b/old.txt-2-hay'],
+    [{ pattern: 'two', output_mode: 'content', '-B': 1 }, 'found/b/old.txt-2-hay\nfound/b/old.txt:3:needle two'],
+    [
+      { pattern: 'last|one', output_mode: 'count', head_limit: 1 },
+      'found/b/old.txt:1\n[more follows; the limit of 1 lines is reached]',
+    ],
+    [{ pattern: 'one.hay', multiline: true }, 'found/b/old.txt'],
+    [{ pattern: 'one.hay' }, 'No match'],
+    [{ path: 'found/c/new.md', output_mode: 'count' }, 'found/c/new.md:2'],
+  ])('finds lines with %j', async (args, content) => {
+    await plant('found', FILES);
+    expect(await search('grep', { pattern: 'needle', ...args })).toBe(content);
+  });
+
+  it('separates what is not next to each other', async () => {
+    await plant('found', { 'x.txt': 'a\nb\nc\nd\ne\n' });
+    const found = await search('grep', { pattern: 'a|e', output_mode: 'content', '-C': 1 });
+    expect(found.split('\n').map((line) => line.slice(-1))).toEqual(['a', 'b', '-', 'd', 'e', '-']);
+  });
+});
+
+describe('a file', () => {
+  it('is read from a line on, in parts, with long lines cut, and says where it ends', async () => {
+    const lines = Array.from({ length: 2_003 }, (_, at) => `line ${at + 1}`);
+    await plant('long', { 'a.txt': lines.join('\n'), 'wide.txt': 'x'.repeat(2_003), 'none.txt': '', 'crlf.txt': 'a\r\nb\r\n' });
+    const read = async (file: string, args: object = {}) => (await use('read', { file_path: `long/${file}`, ...args })).content;
+    const whole = (await read('a.txt')).split('\n');
+    expect([whole.length, whole[1_999], whole.at(-1)]).toEqual([
+      ...[2_001, '  2000\tline 2000', '[more lines follow; read on with offset 2001]'],
+    ]);
+    expect(await read('a.txt', { offset: 2_002 })).toBe('  2002\tline 2002\n  2003\tline 2003');
+    expect(await read('a.txt', { offset: 2_004 })).toBe('[the file has only 2003 lines]');
+    expect(await read('wide.txt')).toBe(`     1\t${'x'.repeat(2_000)} [line cut]`);
+    expect(await read('none.txt')).toBe('[the file is empty]');
+    expect(await read('crlf.txt')).toBe('     1\ta\n     2\tb');
+  });
+
+  it('is replaced as a whole, and says how large it is in bytes', async () => {
+    await plant('whole', { 'a.txt': 'a longer text than before' });
+    expect(await use('write', { file_path: 'whole/a.txt', content: 'größer' })).toEqual({
+      ...{ content: 'Replaced whole/a.txt (8 bytes)', failed: false },
+    });
+    expect(await readFile(join(workspace, 'whole/a.txt'), 'utf8')).toBe('größer');
+  });
+
+  it('keeps its line breaks and everything else when a part of it is edited', async () => {
+    await plant('edited', { 'a.txt': 'one\r\ntwo\r\nthree, two' });
+    const edit = (args: object) => use('edit', { file_path: 'edited/a.txt', old_string: 'one', new_string: '1', ...args });
+    expect(await edit({})).toEqual({ content: 'Edited edited/a.txt (1 place)', failed: false });
+    expect(await edit({ old_string: 'two', new_string: '2', replace_all: true })).toMatchObject({
+      content: 'Edited edited/a.txt (2 places)',
+    });
+    expect(await readFile(join(workspace, 'edited/a.txt'), 'utf8')).toBe('1\r\n2\r\nthree, 2');
+    for (const [args, words] of [
+      [{ old_string: '1', new_string: '1' }, 'are the same'],
+      [{ old_string: '' }, 'old_string is empty'],
+      [{ file_path: 'edited/b.txt' }, 'There is no file edited/b.txt'],
+    ] as const)
+      expect(await edit(args)).toEqual({ content: expect.stringContaining(words), failed: true });
+  });
+});
+
 describe('bash', () => {
   it('runs in the workspace and returns its output and its exit code', async () => {
     expect(await use('bash', { command: 'echo hi > f && cat f && echo oops >&2' })).toEqual({
@@ -153,6 +264,23 @@ describe('bash', () => {
     const halt = new AbortController();
     setTimeout(() => halt.abort(new Error('halted')), 300);
     await expect(use('bash', { command: 'sleep 60' }, halt.signal)).rejects.toThrow('halted');
+  });
+
+  it('is given its workspace, the key of its call, and the network only if the installation allows it', async () => {
+    const started: any[] = [];
+    const startConfined: typeof runner.startConfined = async (command) => {
+      started.push(command);
+      throw new Error('not here');
+    };
+    for (const bash_network of [true, false]) {
+      const bash = bashTool.create({ startConfined, bash_network });
+      expect(await bash(asked('bash', { command: 'true' }), none)).toEqual({
+        ...{ content: 'The command could not be run: not here', failed: true },
+      });
+      expect(await bash(asked('bash', { command: ' ' }), none)).toEqual({ content: 'command must be a text', failed: true });
+    }
+    expect(started.map(({ network }) => network)).toEqual([true, false]);
+    expect(started[0]).toMatchObject({ workspace, env: { PERDURA_CALL_KEY: asked('bash', {}).call_key } });
   });
 
   it("returns the output even if the command's exit is reported first", async () => {
@@ -233,6 +361,29 @@ describe('the web', () => {
       'no url',
     ])
       expect(await use('web_fetch', { url }), url).toMatchObject({ failed: true });
+  });
+
+  it.each([
+    [undefined, 8],
+    [3, 3],
+    [20, 20],
+    [21, 20],
+    [0, 8],
+    [-1, 8],
+  ])('is searched for %s results at a time: %i', async (limit, count) => {
+    const { content } = await use('web_search', { query: '23 of a & b?', ...(limit === undefined ? {} : { limit }) });
+    expect(content.split('\n\n').map((result) => result.split('\n')[0])).toEqual(
+      Array.from({ length: count }, (_, at) => `${at + 1}. About 23 of a & b?`),
+    );
+  });
+
+  it.each([
+    ['0 of these', { content: 'Nothing was found', failed: false }],
+    ['refused', { content: 'The search endpoint answered 403', failed: true }],
+    ['nonsense', { content: 'The search endpoint failed: it is not valid JSON', failed: true }],
+    ['  ', { content: 'query must be a text', failed: true }],
+  ])('is searched for %j', async (query, outcome) => {
+    expect(await use('web_search', { query })).toEqual(outcome);
   });
 
   it('is searched at the endpoint of the operator', async () => {

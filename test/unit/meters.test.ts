@@ -1,8 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { ModelFailure } from '../../src/domain/model-failure.ts';
-import { measureRuntime, timeWork } from '../../src/observe/measured.ts';
+import {
+  measurePool,
+  measurePublishers,
+  measureRunner,
+  measureRuntime,
+  measureWebhooks,
+  timeWork,
+} from '../../src/observe/measured.ts';
 import { createMeters } from '../../src/observe/meters.ts';
 import { stateText } from '../../src/observe/state-text.ts';
 import { exchangeOf } from '../runtimes/support.ts';
@@ -80,6 +87,94 @@ it('distinguishes a call that was stopped from one that failed', async () => {
   await timeWork(Promise.reject(new Error('no')), { signal: going }, note).catch(() => {});
   await timeWork(Promise.reject(new Error('no')), { signal: stopped }, note).catch(() => {});
   expect(ended).toEqual(['ok', 'failed', 'failed', 'stopped']);
+});
+
+it('counts what goes wrong with each server, and what is started, sent and given up, whatever the outcome', async () => {
+  const meters = createMeters();
+  const down = () => Promise.reject(new Error('down'));
+  const [going, stopped] = [new AbortController().signal, AbortSignal.abort()];
+  const use = async (name: string, work: () => Promise<unknown>, signal: AbortSignal) => {
+    const pool = measurePool({ use: work } as never, meters);
+    await pool.use({ target: { name } } as never, async () => {}, signal).catch(() => {});
+  };
+  for (const _ of [1, 2, 3]) await use('books', down, going);
+  await use('books', down, stopped);
+  await use('maps', down, going);
+  await use('maps', async () => 'found', going);
+  const runner = measureRunner({ run: down, startConfined: down } as never, meters);
+  for (const _ of [1, 2, 3, 4, 5]) await runner.run({} as never, going).catch(() => {});
+  for (const _ of [1, 2, 3]) await runner.startConfined({} as never).catch(() => {});
+  const webhooks = measureWebhooks({ note: async () => {}, giveUp: async () => {} } as never, meters);
+  for (const delivered of [true, false, false]) await webhooks.note('d', { delivered } as never);
+  for (const _ of [1, 2]) await webhooks.giveUp('d');
+  const { sum } = parsedMetrics(await meters.text());
+  expect(['books', 'maps'].map((server) => sum('perdura_mcp_errors_total', { server }))).toEqual([3, 1]);
+  expect(['call', 'command'].map((kind) => sum('perdura_sandbox_starts_total', { kind }))).toEqual([5, 3]);
+  expect(['ok', 'failed'].map((outcome) => sum('perdura_webhook_attempts_total', { outcome }))).toEqual([1, 2]);
+  expect(sum('perdura_webhooks_given_up_total', {})).toBe(2);
+});
+
+it('counts no attempt of a webhook that is not on record', async () => {
+  const meters = createMeters();
+  const webhooks = measureWebhooks({ note: () => Promise.reject(new Error('down')) } as never, meters);
+  await webhooks.note('d', { delivered: true } as never).catch(() => {});
+  expect(parsedMetrics(await meters.text()).sum('perdura_webhook_attempts_total', {})).toBe(0);
+});
+
+it('measures how long text waits for its record, from the first of each batch', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  const lags: number[] = [];
+  let send: (text: string) => Promise<void> = async () => {};
+  const batches = (deliver: typeof send) => {
+    send = deliver;
+    return { push() {}, async flush() {}, complete: () => true };
+  };
+  const written: string[] = [];
+  const record = async (text: string) => {
+    vi.advanceTimersByTime(7);
+    written.push(text);
+  };
+  const { push } = measurePublishers(
+    batches as never,
+    { textPublished: (seconds: number) => lags.push(seconds) } as never,
+  )(record as never);
+  push('one');
+  vi.advanceTimersByTime(100);
+  push(' two');
+  vi.advanceTimersByTime(50);
+  await send('one two');
+  vi.advanceTimersByTime(1_000);
+  push(' three');
+  await send(' three');
+  await send('nothing was pushed');
+  vi.useRealTimers();
+  expect([written.length, lags]).toEqual([3, [0.157, 0.007]]);
+});
+
+it('reports the open work by status, trigger and reason, also where there is none', async () => {
+  const work = {
+    runs: [
+      { status: 'running', trigger: 'schedule', count: 7, oldest: 11 },
+      { status: 'waiting', trigger: 'prompt', count: 13, oldest: 17 },
+    ],
+    calls: [
+      { status: 'waiting_approval', count: 19 },
+      { status: 'waiting_client', count: 23 },
+      { status: 'waiting_answer', count: 29 },
+    ],
+    ...{ webhooks: 31, oldest_webhook: 37, unsent_audit: 41 },
+  };
+  const queue = { queue: 'q', kind: 'workflow' as const, waiting: 43, oldest_seconds: 47, workers: 53 };
+  const { sum } = parsedMetrics(await stateText({ workload: async () => work as never, backlogs: async () => [queue] }));
+  const open = (status: string, trigger: string) => sum('perdura_runs_open', { status, trigger });
+  expect([open('running', 'schedule'), open('waiting', 'prompt'), open('running', 'prompt')]).toEqual([7, 13, 0]);
+  expect(sum('perdura_runs_oldest_age_seconds', { status: 'waiting' })).toBe(17);
+  const reasons = ['approval', 'reconciliation', 'answer', 'client'];
+  expect(reasons.map((reason) => sum('perdura_calls_waiting', { reason }))).toEqual([19, 0, 29, 23]);
+  const single = ['perdura_webhooks_pending', 'perdura_webhooks_oldest_age_seconds', 'perdura_audit_entries_unsent'];
+  expect(single.map((name) => sum(name, {}))).toEqual([31, 37, 41]);
+  const queues = ['perdura_queue_backlog', 'perdura_queue_oldest_age_seconds', 'perdura_queue_pollers'];
+  expect(queues.map((name) => sum(name, { queue: 'q', kind: 'workflow' }))).toEqual([43, 47, 53]);
 });
 
 it('reports that the database or the engine does not answer, and what the other one knows', async () => {

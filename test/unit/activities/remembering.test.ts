@@ -1,0 +1,109 @@
+import { describe, expect, it } from 'vitest';
+import { ModelFailure } from '../../../src/domain/model-failure.ts';
+import { rememberActivity } from '../../../src/temporal/activities/remember.ts';
+import { inActivity } from '../../support/runs/in-activity.ts';
+
+const HALTS = { watch: () => ({ signal: new AbortController().signal, end() {} }) };
+const usage = { total_in: 1_009, total_out: 211, cache_read: 307, cache_write: 53 };
+const message = (role: string, kind: string, content: string) => ({ role, kind, content });
+const SAID = [
+  message('system', 'context', 'What you remember'),
+  message('user', 'prompt', 'I am Ada.'),
+  message('assistant', 'reply', 'Hello Ada.'),
+  message('tool', 'result', 'Ada lives in Bern.'),
+  message('tool', 'denial', 'Denied'),
+  message('user', 'reminder', 'Reminder'),
+];
+
+interface World {
+  messages?: object[];
+  facts?: { key: string; value: string }[];
+  /** The reason why a fact with this key is refused. */
+  refusals?: Record<string, string>;
+  fails?: Error;
+  bypass_memory?: boolean;
+  run?: null;
+}
+
+/** Extracts the facts of a run. Returns how many were kept, what the model was sent, what was stored and what was noted. */
+async function remember({ messages = SAID, facts = [], refusals = {}, fails, bypass_memory = false, run }: World = {}) {
+  const sent: any[] = [];
+  const stored: string[] = [];
+  const notes: any[] = [];
+  const exchange = async (input: object) => {
+    sent.push(input);
+    if (fails) throw fails;
+    return { reply: { text: JSON.stringify({ facts }), model: 'by', usage, calls: [] } };
+  };
+  const prices = { by: { input: 1, output: 2 } };
+  const ports = {
+    halts: HALTS,
+    runs: {
+      open: async () => (run === null ? undefined : { task_id: 't', definition_hash: 'h', messages }),
+      note: async (_: unknown, note: object) => void notes.push(note),
+    },
+    definition: async () => ({ model: 'asked', settings: { bypass_memory } }),
+    selectAnswerer: async () => ({ runtime: { exchange }, prices }),
+    remember: async (_: unknown, __: unknown, { key }: { key: string }) => {
+      if (!refusals[key]) stored.push(key);
+      return refusals[key] ?? null;
+    },
+    now: () => 'now',
+  };
+  const kept = await inActivity({}, () => rememberActivity(ports as never)('t')).catch((error: Error) => error.message);
+  return { kept, sent, stored, notes };
+}
+
+const fact = (key: string) => ({ key, value: `about ${key}` });
+
+describe('the facts of a run', () => {
+  it('are those that its model finds in what was asked, answered and found out', async () => {
+    const { kept, sent, stored, notes } = await remember({ facts: [fact('name'), fact('town')] });
+    expect([kept, stored]).toEqual([2, ['name', 'town']]);
+    expect(sent).toMatchObject([{ task_id: 't', model: 'asked', tools: [], wants_json: true, cursor: null }]);
+    expect(sent[0].transcript).toMatchObject([
+      { kind: 'prompt', content: 'user: I am Ada.\n\nassistant: Hello Ada.\n\ntool: Ada lives in Bern.' },
+    ]);
+    const cost = (1_009 - 307 - 53 + 307 + 53 + 2 * 211) / 1_000_000;
+    expect(notes).toMatchObject([
+      {
+        usage: { ...usage, cost: expect.closeTo(cost, 12) },
+        events: [{ data: { event: 'memory_stored', keys: ['name', 'town'] } }],
+      },
+    ]);
+  });
+
+  it('are looked for at the end of a long conversation', async () => {
+    const messages = [message('user', 'prompt', 'a'.repeat(20_000)), message('assistant', 'reply', 'The end.')];
+    const [{ transcript }] = (await remember({ messages })).sent;
+    expect(transcript[0].content).toHaveLength(20_000);
+    expect(transcript[0].content.endsWith('aa\n\nassistant: The end.')).toBe(true);
+  });
+
+  it('that are refused are named, each reason once, and do not count', async () => {
+    const refusals = { b: 'The quota is full', c: 'The quota is full' };
+    const { kept, stored, notes } = await remember({ facts: ['a', 'b', 'c'].map(fact), refusals });
+    expect([kept, stored]).toEqual([1, ['a']]);
+    expect(notes[0].events).toMatchObject([{ data: { detail: '1 facts; The quota is full', keys: ['a'] } }]);
+  });
+
+  it('cost something although there are none', async () => {
+    const { kept, notes } = await remember();
+    expect(kept).toBe(0);
+    expect(notes).toMatchObject([{ usage, events: [] }]);
+  });
+
+  it('that cannot be had are paid for if the model has answered', async () => {
+    const failure = (answer?: object) =>
+      new ModelFailure('filtered', { code: 'content_filter', recoverable: false, answer: answer as never });
+    const paid = await remember({ fails: failure({ model: 'by', usage }) });
+    expect(paid.kept).toBe('filtered');
+    expect(paid.notes).toMatchObject([{ usage, events: [] }]);
+    expect((await remember({ fails: failure() })).notes).toEqual([]);
+  });
+
+  it('are not asked for if the run has no memory, or is gone', async () => {
+    for (const world of [{ bypass_memory: true }, { run: null }])
+      expect(await remember({ ...world, facts: [fact('a')] })).toEqual({ kept: 0, sent: [], stored: [], notes: [] });
+  });
+});
