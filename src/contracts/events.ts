@@ -20,11 +20,15 @@ export const ForkedFrom = z.object({ task_id: Id, step: z.int(), effects: z.enum
 });
 export type ForkedFrom = z.output<typeof ForkedFrom>;
 
-export const Todo = z.object({ id: z.string(), title: z.string(), status: z.string() });
+export const Todo = z.object({ id: z.string(), title: z.string(), status: z.string() }).meta({ id: 'Todo' });
 
 const step = z.int();
 const call = { call_id: z.string(), name: z.string() };
 const call_with_arguments = { ...call, arguments: z.string() };
+const RequestedCall = z.object(call_with_arguments).meta({ id: 'RequestedCall' });
+const FoundPassage = z
+  .object({ item_id: z.string().nullable(), name: z.string(), position: z.int(), score: z.number() })
+  .meta({ id: 'FoundPassage' });
 /** How a fork answered a call without executing it. */
 const answered_by = z.enum(['recorded', 'stub', 'refused']).optional();
 const ran_at = z.literal('provider').optional().meta({ description: "Present if the call ran at the model's provider" });
@@ -138,7 +142,7 @@ export const LOG_EVENTS = {
   memory_loaded: defineEvent('Memories were given to the model.', { keys: z.array(z.string()) }),
   memory_stored: defineEvent('Facts of the finished run were stored as memories.', { keys: z.array(z.string()) }),
   knowledge_loaded: defineEvent('Knowledge sources were searched for the prompt.', {
-    items: z.array(z.object({ item_id: z.string().nullable(), name: z.string(), position: z.int(), score: z.number() })),
+    items: z.array(FoundPassage),
     warnings: z.array(z.string()).optional(),
   }),
   mcp_connected: defineEvent('An MCP server listed its tools, or one of its tools is offered under another name.', {
@@ -199,7 +203,7 @@ export const EVENT_TYPES = {
       role: z.string(),
       content: z.string(),
       step: step.optional(),
-      tool_calls: z.array(z.object(call_with_arguments)).optional(),
+      tool_calls: z.array(RequestedCall).optional(),
       call_id: z.string().optional(),
       name: z.string().optional().meta({ description: 'The tool, if the message is a result' }),
       partial: z.boolean().optional().meta({ description: 'True: the run ended before the message was complete' }),
@@ -243,22 +247,34 @@ const toOpenSchema = (schema: z.ZodObject, more: z.ZodRawShape = {}) =>
     .catchall(LaterField)
     .meta({ description: schema.description });
 
-const [first, ...others] = Object.entries(LOG_EVENTS).map(([name, schema]) => toOpenSchema(schema, { event: z.literal(name) }));
+const at = { timestamp: Timestamp };
 
-const LaterEvent = z
-  .looseObject({ event: z.string(), detail: z.string() })
-  .meta({ description: 'An event of a later version', ...LATER });
+/**
+ * Describes a log event by its name, with these fields besides its own. Every alternative has all of its fields: generators of clients
+ * make no type of an intersection with alternatives.
+ */
+function describeLog(more: z.ZodRawShape): z.ZodUnion {
+  const [first, ...others] = Object.entries(LOG_EVENTS).map(([name, schema]) =>
+    toOpenSchema(schema, { event: z.literal(name), ...more }),
+  );
+  const later = z
+    .looseObject({ event: z.string(), detail: z.string(), ...more })
+    .meta({ description: 'An event of a later version', ...LATER });
+  return z.union([z.discriminatedUnion('event', [first!, ...others]), later]);
+}
 
-export const LogData = z.union([z.discriminatedUnion('event', [first!, ...others]), LaterEvent]).meta({
+export const LogData = describeLog({}).meta({
   id: 'LogData',
   description: 'A log event by its name. Versions to come add names: ignore those that you do not know',
 }) as unknown as z.ZodType<LogData, LogData>;
 
-const at = { timestamp: Timestamp };
+/** Generators of clients need a name for whatever an alternative contains. */
+const DATA_NAMES = { message: 'MessageData', message_delta: 'MessageDeltaData', usage: 'UsageData', status: 'StatusData' };
+
 const toEvent = <T extends keyof typeof EVENT_TYPES>(type: T) =>
   z.object({
     type: z.literal(type),
-    data: toOpenSchema(EVENT_TYPES[type]) as unknown as (typeof EVENT_TYPES)[T],
+    data: toOpenSchema(EVENT_TYPES[type]).meta({ id: DATA_NAMES[type] }) as unknown as (typeof EVENT_TYPES)[T],
     ...at,
   });
 
@@ -279,6 +295,4 @@ export type RunEvent = z.output<typeof RunEvent>;
 
 /** A log event in the record of a run. */
 export type LogEntry = LogData & { timestamp: string };
-export const LogEntry = z
-  .intersection(LogData, z.object(at).catchall(LaterField))
-  .meta({ id: 'LogEntry' }) as unknown as z.ZodType<LogEntry, LogEntry>;
+export const LogEntry = describeLog(at).meta({ id: 'LogEntry' }) as unknown as z.ZodType<LogEntry, LogEntry>;

@@ -59,11 +59,13 @@ const formatRefusal = (type: unknown): string => {
 
 const FunctionDefinition = z.looseObject({
   type: z.literal('function').default('function'),
-  function: z.looseObject({
-    name: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/),
-    description: z.string().optional(),
-    parameters: z.looseObject({}).optional(),
-  }),
+  function: z
+    .looseObject({
+      name: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/),
+      description: z.string().optional(),
+      parameters: z.looseObject({}).optional(),
+    })
+    .meta({ id: 'FunctionOfTool' }),
 });
 
 const HostedDefinition = z.looseObject({ type: z.enum([...HOSTED_NAMES.keys()]), name: z.string() });

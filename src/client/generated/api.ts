@@ -21,14 +21,7 @@ export type Agent = {
   tool_definitions: (
     | {
         type: 'function';
-        function: {
-          name: string;
-          description?: string;
-          parameters?: {
-            [name: string]: unknown;
-          };
-          [name: string]: unknown;
-        };
+        function: FunctionOfToolOutput;
         [name: string]: unknown;
       }
     | {
@@ -75,14 +68,7 @@ export type AgentCreate = {
   tool_definitions?: (
     | {
         type?: 'function';
-        function: {
-          name: string;
-          description?: string;
-          parameters?: {
-            [name: string]: unknown;
-          };
-          [name: string]: unknown;
-        };
+        function: FunctionOfTool;
         [name: string]: unknown;
       }
     | {
@@ -143,14 +129,7 @@ export type AgentUpdate = {
   tool_definitions?: (
     | {
         type?: 'function';
-        function: {
-          name: string;
-          description?: string;
-          parameters?: {
-            [name: string]: unknown;
-          };
-          [name: string]: unknown;
-        };
+        function: FunctionOfTool;
         [name: string]: unknown;
       }
     | {
@@ -849,14 +828,7 @@ export type ExportedAgent = {
   tool_definitions?: (
     | {
         type?: 'function';
-        function: {
-          name: string;
-          description?: string;
-          parameters?: {
-            [name: string]: unknown;
-          };
-          [name: string]: unknown;
-        };
+        function: FunctionOfTool;
         [name: string]: unknown;
       }
     | {
@@ -902,14 +874,7 @@ export type ExportedAgentOutput = {
   tool_definitions: (
     | {
         type: 'function';
-        function: {
-          name: string;
-          description?: string;
-          parameters?: {
-            [name: string]: unknown;
-          };
-          [name: string]: unknown;
-        };
+        function: FunctionOfToolOutput;
         [name: string]: unknown;
       }
     | {
@@ -1277,6 +1242,13 @@ export type ForkedFrom = {
   effects: 'recorded' | 'stub' | 'live';
 };
 
+export type FoundPassage = {
+  item_id: string | null;
+  name: string;
+  position: number;
+  score: number;
+};
+
 export type FullExportBundle = {
   version: string;
   exported_at: string;
@@ -1301,6 +1273,24 @@ export type FullImport = {
   workflows?: ExportedWorkflow[];
   knowledge_sources?: ExportedKnowledgeSource[];
   scheduled_agents?: ExportedScheduledAgent[];
+};
+
+export type FunctionOfTool = {
+  name: string;
+  description?: string;
+  parameters?: {
+    [name: string]: unknown;
+  };
+  [name: string]: unknown;
+};
+
+export type FunctionOfToolOutput = {
+  name: string;
+  description?: string;
+  parameters?: {
+    [name: string]: unknown;
+  };
+  [name: string]: unknown;
 };
 
 export type Grader = ExactGrader | RegexGrader | JsonSchemaGrader | ModelGrader | PythonGrader;
@@ -1806,12 +1796,7 @@ export type LogData =
   | {
       event: 'knowledge_loaded';
       detail: string;
-      items: {
-        item_id: string | null;
-        name: string;
-        position: number;
-        score: number;
-      }[];
+      items: FoundPassage[];
       warnings?: string[];
     }
   | {
@@ -1854,11 +1839,7 @@ export type LogData =
       event: 'progress';
       detail: string;
       call_id?: string;
-      todos?: {
-        id: string;
-        title: string;
-        status: string;
-      }[];
+      todos?: Todo[];
       progress?: number;
       total?: number;
     }
@@ -1894,10 +1875,361 @@ export type LogData =
       detail: string;
     };
 
-export type LogEntry = LogData & {
-  /** ISO 8601, UTC */
-  timestamp: string;
-};
+export type LogEntry =
+  | {
+      event: 'prompt_received';
+      /** ISO 8601, UTC */
+      timestamp: string;
+      detail: string;
+      /** Identifier issued by the service (UUIDv7) */
+      task_id: string;
+      attachments?: Attachment[];
+    }
+  | {
+      event: 'forked';
+      /** ISO 8601, UTC */
+      timestamp: string;
+      detail: string;
+      forked_from: ForkedFrom;
+      /** The fields in which the fork differs from its source */
+      changes?: string[];
+    }
+  | {
+      event: 'run_started';
+      /** ISO 8601, UTC */
+      timestamp: string;
+      detail: string;
+    }
+  | {
+      event: 'context_built';
+      /** ISO 8601, UTC */
+      timestamp: string;
+      detail: string;
+      /** The names of the tools that the model is offered */
+      tools: string[];
+      /** Resources of others, which the agent's tags do not join */
+      not_joined?: string[];
+    }
+  | {
+      event: 'model_call';
+      /** ISO 8601, UTC */
+      timestamp: string;
+      detail: string;
+      step: number;
+    }
+  | {
+      event: 'model_response';
+      /** ISO 8601, UTC */
+      timestamp: string;
+      detail: string;
+      step: number;
+      /** True: Perdura does not know this finish reason, and took the answer for complete */
+      unknown?: boolean;
+    }
+  | {
+      event: 'tool_call';
+      /** ISO 8601, UTC */
+      timestamp: string;
+      detail: string;
+      call_id: string;
+      name: string;
+      arguments: string;
+      /** Present from the second attempt on */
+      attempt?: number;
+      answered_by?: 'recorded' | 'stub' | 'refused';
+      /** Present if the call ran at the model's provider */
+      ran_at?: 'provider';
+    }
+  | {
+      event: 'tool_result';
+      /** ISO 8601, UTC */
+      timestamp: string;
+      detail: string;
+      call_id: string;
+      name: string;
+      failed: boolean;
+      duration_ms?: number;
+      /** The sandbox that confined a Python tool */
+      isolation?: string;
+      stdout?: string;
+      stderr?: string;
+      answered_by?: 'recorded' | 'stub' | 'refused';
+      /** Present if the call ran at the model's provider */
+      ran_at?: 'provider';
+      /** The beginning of the result, if the call ran at the model's provider */
+      result?: string;
+    }
+  | {
+      event: 'tool_denied';
+      /** ISO 8601, UTC */
+      timestamp: string;
+      detail: string;
+      call_id: string;
+      name?: string;
+    }
+  | {
+      event: 'goal_reminder';
+      /** ISO 8601, UTC */
+      timestamp: string;
+      detail: string;
+    }
+  | {
+      event: 'approval_requested';
+      /** ISO 8601, UTC */
+      timestamp: string;
+      detail: string;
+      call_id: string;
+      name: string;
+      arguments: string;
+    }
+  | {
+      event: 'approval_decided';
+      /** ISO 8601, UTC */
+      timestamp: string;
+      detail: string;
+      call_id: string;
+      decision: 'approve' | 'deny';
+      /** The login of the person */
+      by: string;
+      message?: string;
+    }
+  | {
+      event: 'reconciliation_requested';
+      /** ISO 8601, UTC */
+      timestamp: string;
+      detail: string;
+      call_id: string;
+      name: string;
+      arguments: string;
+      /** True if the reason is a restore of the installation */
+      restored: boolean;
+    }
+  | {
+      event: 'reconciliation_decided';
+      /** ISO 8601, UTC */
+      timestamp: string;
+      detail: string;
+      call_id: string;
+      name?: string;
+      decision: 'retry' | 'done' | 'fail';
+      /** The login of the person */
+      by?: string;
+      message?: string;
+    }
+  | {
+      event: 'client_call_requested';
+      /** ISO 8601, UTC */
+      timestamp: string;
+      detail: string;
+      call_id: string;
+      name: string;
+      arguments: string;
+    }
+  | {
+      event: 'client_call_answered';
+      /** ISO 8601, UTC */
+      timestamp: string;
+      detail: string;
+      call_id: string;
+    }
+  | {
+      event: 'question_asked';
+      /** ISO 8601, UTC */
+      timestamp: string;
+      detail: string;
+      call_id: string;
+      name: string;
+      question: CallQuestion;
+    }
+  | {
+      event: 'question_answered';
+      /** ISO 8601, UTC */
+      timestamp: string;
+      detail: string;
+      call_id: string;
+      name?: string;
+      /** Identifier issued by the service (UUIDv7) */
+      question_id: string;
+      outcome: 'accept' | 'decline' | 'cancel' | 'withdrawn' | 'expired';
+      /** The login of the person */
+      by?: string;
+    }
+  | {
+      event: 'record_behind';
+      /** ISO 8601, UTC */
+      timestamp: string;
+      detail: string;
+      /** What the record lacks */
+      missing: string;
+    }
+  | {
+      event: 'continuity_decided';
+      /** ISO 8601, UTC */
+      timestamp: string;
+      detail: string;
+      decision: 'resume' | 'fail';
+      /** The login of the person */
+      by: string;
+    }
+  | {
+      event: 'retry';
+      /** ISO 8601, UTC */
+      timestamp: string;
+      detail: string;
+      step?: number;
+      call_id?: string;
+      error_code?: string;
+      wait_ms?: number;
+    }
+  | {
+      event: 'attempt_reset';
+      /** ISO 8601, UTC */
+      timestamp: string;
+      detail: string;
+      step: number;
+    }
+  | {
+      event: 'rate_limited';
+      /** ISO 8601, UTC */
+      timestamp: string;
+      detail: string;
+      step: number;
+      error_code?: string;
+      wait_ms: number;
+    }
+  | {
+      event: 'compaction';
+      /** ISO 8601, UTC */
+      timestamp: string;
+      detail: string;
+      step: number;
+      /** The number of replaced messages */
+      messages: number;
+      up_to_step: number;
+    }
+  | {
+      event: 'memory_loaded';
+      /** ISO 8601, UTC */
+      timestamp: string;
+      detail: string;
+      keys: string[];
+    }
+  | {
+      event: 'memory_stored';
+      /** ISO 8601, UTC */
+      timestamp: string;
+      detail: string;
+      keys: string[];
+    }
+  | {
+      event: 'knowledge_loaded';
+      /** ISO 8601, UTC */
+      timestamp: string;
+      detail: string;
+      items: FoundPassage[];
+      warnings?: string[];
+    }
+  | {
+      event: 'mcp_connected';
+      /** ISO 8601, UTC */
+      timestamp: string;
+      detail: string;
+      server?: string;
+      tools?: string[];
+    }
+  | {
+      event: 'mcp_error';
+      /** ISO 8601, UTC */
+      timestamp: string;
+      detail: string;
+      server: string;
+    }
+  | {
+      event: 'repo_synced';
+      /** ISO 8601, UTC */
+      timestamp: string;
+      detail: string;
+      branch: string | null;
+      commit: string;
+    }
+  | {
+      event: 'guardrail_blocked';
+      /** ISO 8601, UTC */
+      timestamp: string;
+      detail: string;
+      guardrail: string;
+    }
+  | {
+      event: 'output_guardrail_violation';
+      /** ISO 8601, UTC */
+      timestamp: string;
+      detail: string;
+      guardrail: string;
+      action: 'block' | 'redact' | 'warn';
+      reasons: string[];
+    }
+  | {
+      event: 'output_rejected';
+      /** ISO 8601, UTC */
+      timestamp: string;
+      detail: string;
+      step: number;
+      /** True if the model is not asked again */
+      final: boolean;
+    }
+  | {
+      event: 'progress';
+      /** ISO 8601, UTC */
+      timestamp: string;
+      detail: string;
+      call_id?: string;
+      todos?: Todo[];
+      progress?: number;
+      total?: number;
+    }
+  | {
+      event: 'budget_exhausted';
+      /** ISO 8601, UTC */
+      timestamp: string;
+      detail: string;
+      step: number;
+      on_exhausted: 'wait' | 'halt';
+    }
+  | {
+      event: 'halted';
+      /** ISO 8601, UTC */
+      timestamp: string;
+      detail: string;
+    }
+  | {
+      event: 'completed';
+      /** ISO 8601, UTC */
+      timestamp: string;
+      detail: string;
+    }
+  | {
+      event: 'error';
+      /** ISO 8601, UTC */
+      timestamp: string;
+      detail: string;
+      error_code: string | null;
+    }
+  | {
+      event: 'tools_not_offered';
+      /** ISO 8601, UTC */
+      timestamp: string;
+      detail: string;
+      /** Empty: all tools of the server */
+      tools: string[];
+      server?: string;
+      reason: string;
+    }
+  | {
+      event: 'stream_reset';
+      /** ISO 8601, UTC */
+      timestamp: string;
+      detail: string;
+    };
 
 export type McpAllowList = {
   allowed_tools: string[];
@@ -2198,6 +2530,26 @@ export type MemoryUpdate = {
     [name: string]: unknown;
   };
   ttl?: string | null;
+};
+
+/** A complete message of the model or of a tool. */
+export type MessageData = {
+  role: string;
+  content: string;
+  step?: number;
+  tool_calls?: RequestedCall[];
+  call_id?: string;
+  /** The tool, if the message is a result */
+  name?: string;
+  /** True: the run ended before the message was complete */
+  partial?: boolean;
+  /** True: the reply ended at the output limit of the model */
+  truncated?: boolean;
+};
+
+/** A piece of the text that the model is writing. */
+export type MessageDeltaData = {
+  delta: string;
 };
 
 export type Model = {
@@ -2531,6 +2883,12 @@ export type Regression = {
   baseline_task_id: string | null;
 };
 
+export type RequestedCall = {
+  call_id: string;
+  name: string;
+  arguments: string;
+};
+
 export type RestoreRequest = {
   /** What to do if the agent was changed since. `keep`: leave it as it is. `change`: set it back, for everybody who uses it. `copy`: create an agent as it was, for this workflow. Left out: refuse with 409 */
   agent?: 'keep' | 'change' | 'copy';
@@ -2821,68 +3179,25 @@ export type RunEvent =
     }
   | {
       type: 'message';
-      /** A complete message of the model or of a tool. */
-      data: {
-        role: string;
-        content: string;
-        step?: number;
-        tool_calls?: {
-          call_id: string;
-          name: string;
-          arguments: string;
-        }[];
-        call_id?: string;
-        /** The tool, if the message is a result */
-        name?: string;
-        /** True: the run ended before the message was complete */
-        partial?: boolean;
-        /** True: the reply ended at the output limit of the model */
-        truncated?: boolean;
-      };
+      data: MessageData;
       /** ISO 8601, UTC */
       timestamp: string;
     }
   | {
       type: 'message_delta';
-      /** A piece of the text that the model is writing. */
-      data: {
-        delta: string;
-      };
+      data: MessageDeltaData;
       /** ISO 8601, UTC */
       timestamp: string;
     }
   | {
       type: 'usage';
-      /** The usage of the run so far. */
-      data: {
-        total_in: number;
-        total_out: number;
-        /** True: a part was not reported by the endpoint and is an estimate */
-        estimated?: boolean;
-        /** The same as total_in */
-        total_input_tokens?: number;
-        total_output_tokens?: number;
-        /** The same as cost */
-        total_cost?: number;
-        total_premium_requests?: number;
-        cost: number;
-        cache_read: number;
-        cache_write: number;
-        premium_requests: number;
-      };
+      data: UsageData;
       /** ISO 8601, UTC */
       timestamp: string;
     }
   | {
       type: 'status';
-      /** The run changed its status. */
-      data: {
-        status: 'pending' | 'running' | 'waiting' | 'completed' | 'failed' | 'halted';
-        current_turn: number;
-        task_id: string;
-        error?: string;
-        error_code?: string | null;
-      };
+      data: StatusData;
       /** ISO 8601, UTC */
       timestamp: string;
     };
@@ -3177,6 +3492,15 @@ export type SkillUpdate = {
   tags?: string[];
 };
 
+/** The run changed its status. */
+export type StatusData = {
+  status: 'pending' | 'running' | 'waiting' | 'completed' | 'failed' | 'halted';
+  current_turn: number;
+  task_id: string;
+  error?: string;
+  error_code?: string | null;
+};
+
 /** Everything that the model was sent at a step */
 export type StepRequest = {
   step: number;
@@ -3373,11 +3697,7 @@ export type TaskDetail = {
 };
 
 export type TaskProgress = {
-  todos: {
-    id: string;
-    title: string;
-    status: string;
-  }[];
+  todos: Todo[];
   current_step: string;
   percent_complete: number;
   /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
@@ -3419,6 +3739,12 @@ export type TaskStep = {
   tool_calls: ToolCallRecord[];
   /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
   warnings?: Warning[];
+};
+
+export type Todo = {
+  id: string;
+  title: string;
+  status: string;
 };
 
 export type TokenGrant = {
@@ -3586,6 +3912,24 @@ export type Usage = {
   total_cost: number;
   /** The same as premium_requests */
   total_premium_requests: number;
+};
+
+/** The usage of the run so far. */
+export type UsageData = {
+  total_in: number;
+  total_out: number;
+  /** True: a part was not reported by the endpoint and is an estimate */
+  estimated?: boolean;
+  /** The same as total_in */
+  total_input_tokens?: number;
+  total_output_tokens?: number;
+  /** The same as cost */
+  total_cost?: number;
+  total_premium_requests?: number;
+  cost: number;
+  cache_read: number;
+  cache_write: number;
+  premium_requests: number;
 };
 
 export type UsageReport = {
