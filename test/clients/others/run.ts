@@ -20,6 +20,8 @@ const PYPI = [
   'llama-index-llms-openai-like==0.8.1',
   'smolagents[openai]==1.26.0',
 ];
+/** It demands other versions of what the others use. */
+const AIDER = ['aider-chat==0.86.2'];
 
 const [url, token_file, model] = process.argv.slice(2);
 if (!url || !token_file || !model) {
@@ -28,6 +30,7 @@ if (!url || !token_file || !model) {
 }
 const place = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'perdura', 'other-clients');
 const python = join(place, 'venv/bin/python');
+const python_of_aider = join(place, 'aider/bin/python');
 const env = {
   ...process.env,
   BASE_URL: `${url.replace(/\/$/, '')}/v1`,
@@ -39,13 +42,19 @@ if (!existsSync(join(place, 'complete'))) install();
 cpSync(import.meta.dirname, place, { recursive: true });
 run(process.execPath, ['programs.mjs']);
 run(python, ['programs.py']);
+run(python_of_aider, ['aider.py']);
 
 function install(): void {
   mkdirSync(place, { recursive: true });
   writeFileSync(join(place, 'package.json'), '{"private": true, "type": "module"}');
   run('npm', ['install', '--no-audit', '--no-fund', '--silent', ...NPM]);
-  run('python3', ['-m', 'venv', 'venv']);
-  run(python, ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', ...PYPI]);
+  for (const [folder, packages] of [
+    ['venv', PYPI],
+    ['aider', AIDER],
+  ] as const) {
+    run('python3', ['-m', 'venv', folder]);
+    run(join(place, folder, 'bin/python'), ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', ...packages]);
+  }
   writeFileSync(join(place, 'complete'), '');
 }
 
