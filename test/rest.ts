@@ -91,4 +91,8 @@ export const REST: Readonly<Record<string, string>> = {
   'toolrunner/left-in-every-tier': 'each scene in every tier, as root and as an ordinary user',
   'toolrunner/packages': 'packages from PyPI',
   'tools/mcp-packages': 'packages from npm and PyPI',
+  'zoo/aimock': 'a mock server from npm',
+  'zoo/generated-client': 'a generator of clients from PyPI',
+  'zoo/litellm': 'a LiteLLM proxy from PyPI',
+  'zoo/llama-cpp': 'a server of llama.cpp from PyPI',
 };

@@ -35,26 +35,35 @@ with open(venv + '.lock', 'w') as lock:
         step(sys.executable, '-m', 'venv', *([] if packages else ['--without-pip']), venv)
         if packages:
             pip = [os.path.join(venv, 'bin', 'python'), '-m', 'pip', 'install', '--quiet', '--disable-pip-version-check']
-            step(*pip, '--no-input', *packages)
+            step(*pip, '--no-input', '--retries', '2', '--prefer-binary', *packages)
         open(venv + '.complete', 'w').close()
         print('made')
 `;
 
 const run = promisify(execFile);
 
+export interface PythonEnvironment {
+  python: string;
+  venv: string;
+  /** The folder of the interpreter that made it. */
+  base: string;
+}
+
+export const testPython = (): Promise<PythonEnvironment> => pythonWith(PACKAGES);
+
 /**
  * Returns the interpreter of an environment with the packages, kept in the user's cache for later test runs. Throws if it
  * cannot be created.
  */
-export async function testPython(): Promise<{ python: string; venv: string; base: string }> {
+export async function pythonWith(packages: readonly string[]): Promise<PythonEnvironment> {
   const { stdout } = await run('python3', ['-c', 'import sys; print(sys.base_prefix, sys.version, sep="\\n")']);
   const [base = '', version = ''] = stdout.split('\n');
   const key = createHash('sha256')
-    .update(JSON.stringify([base, version, PACKAGES]))
+    .update(JSON.stringify([base, version, packages]))
     .digest('hex')
     .slice(0, 16);
   const venv = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'perdura', 'test-python', key);
-  await makeOnce(venv, PACKAGES);
+  await makeOnce(venv, packages);
   return { python: join(venv, 'bin', 'python'), venv, base };
 }
 
