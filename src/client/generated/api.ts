@@ -1956,6 +1956,8 @@ export type LogEntry =
       answered_by?: 'recorded' | 'stub' | 'refused';
       /** Present if the call ran at the model's provider */
       ran_at?: 'provider';
+      /** Images, sounds and other files of the result; download each as an attachment */
+      files?: Attachment[];
       /** The beginning of the result, if the call ran at the model's provider */
       result?: string;
     }
@@ -2003,6 +2005,8 @@ export type LogEntry =
       arguments: string;
       /** True if the reason is a restore of the installation */
       restored: boolean;
+      /** Why nobody knows the outcome, if it is neither a restore nor a lost worker: the server of the tool was lost, or silent */
+      cause?: string;
     }
   | {
       event: 'reconciliation_decided';
