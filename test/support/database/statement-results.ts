@@ -38,12 +38,12 @@ export interface Trial {
 export async function openTrial(url: string): Promise<Trial> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
-  await beginAtMillisecond(client);
+  await client.query('BEGIN');
+  await stopClocks(client);
   // A change may make a recursion endless. The audit lets retention delete.
   await client.query(`SET LOCAL TIME ZONE 'UTC'; SET LOCAL statement_timeout = '3s'; SET LOCAL perdura.audit_retention = 'on'`);
   await writeCrowd(client);
-  const { rows } = await client.query<{ now: string }>(`SELECT (extract(epoch FROM now()) * 1e6)::bigint::text AS now`);
-  const symbols = symbolsOf(BigInt(rows[0]!.now));
+  const symbols = symbolsOf(BigInt(Date.parse(MOMENT)) * 1_000n);
   const before = await readTables(client, CROWDED);
   const queries = await listQueries(client);
   return {
@@ -75,15 +75,25 @@ export async function openTrial(url: string): Promise<Trial> {
   };
 }
 
-/** Columns keep milliseconds: only at a whole one is a stored time the moment itself. */
-async function beginAtMillisecond(client: pg.Client): Promise<void> {
-  for (;;) {
-    await client.query('BEGIN');
-    const { rows } = await client.query<{ rest: number }>('SELECT extract(microseconds FROM now())::int % 1000 AS rest');
-    if (rows[0]!.rest === 0) return;
-    await client.query('ROLLBACK');
-  }
+/**
+ * Stops the clocks, so that results depend neither on the hour nor on how long the trial takes. Within a transaction `now()` stands
+ * still anyhow; `clock_timestamp()` is some seconds later, so that one is not taken for the other.
+ */
+async function stopClocks(client: pg.Client): Promise<void> {
+  await client.query(`
+    CREATE SCHEMA stopped;
+    CREATE FUNCTION stopped.now() RETURNS timestamptz STABLE LANGUAGE sql RETURN '${MOMENT}'::timestamptz;
+    CREATE FUNCTION stopped.clock_timestamp() RETURNS timestamptz LANGUAGE sql RETURN '${MOMENT}'::timestamptz + interval '7 seconds';
+    SET LOCAL search_path = public, stopped, pg_catalog`);
+  const { rows } = await client.query<{ place: string }>(
+    `SELECT format('ALTER TABLE %I ALTER COLUMN %I SET DEFAULT now()', table_name, column_name) AS place
+      FROM information_schema.columns WHERE table_schema = 'public' AND column_default = 'CURRENT_TIMESTAMP'`,
+  );
+  await client.query(rows.map(({ place }) => place).join(';'));
 }
+
+/** Five minutes after an hour: the limits of the statements, ten minutes and an hour ago, lie in another one. */
+const MOMENT = '2026-03-05T10:05:00Z';
 
 /** Times, as seconds from the moment, and ids of rows have names, so that results are the same in every run and can be read. */
 function symbolsOf(now: bigint) {
@@ -105,14 +115,12 @@ function symbolsOf(now: bigint) {
         const seconds = Number(micros - now) / 1e6;
         return Math.abs(seconds) > 1e8
           ? time
-          : `@now${seconds < 0 ? '' : '+'}${Math.abs(seconds) < 0.001 ? 0 : Number(seconds.toFixed(fraction.length > 3 ? 6 : 0))}`;
+          : `@now${seconds < 0 ? '' : '+'}${seconds}`;
       })
       .replaceAll(/([0-9a-f]{8})-0000-7000-8000-(\d{12})/g, (whole, prefix, row) =>
         PREFIXES.has(prefix) ? `@${PREFIXES.get(prefix)}-${Number(row)}` : whole,
       )
-      .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/g, '@random')
-      // Which hour it is depends on the moment.
-      .replaceAll(/"hour":"@now[^"]*"/g, '"hour":"@hour"');
+      .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/g, '@random');
   const map = (value: unknown, change: (text: string) => string): unknown => {
     if (typeof value === 'string') return change(value);
     if (value instanceof Date || Buffer.isBuffer(value)) return value;
