@@ -1,16 +1,9 @@
-import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type TestDatabase, testDatabase } from '../support/database/database.ts';
+import { explainDifference, formatResult, readResults, writeResults } from '../support/database/results-file.ts';
 import { openTrial, type Result, type Trial } from '../support/database/statement-results.ts';
 
-/** One result in each line: what a statement answers for some values, and which rows it changes. */
-const FILE = join(import.meta.dirname, 'statement-results.jsonl');
-const recorded = readFileSync(FILE, 'utf8')
-  .trim()
-  .split('\n')
-  .map((line) => JSON.parse(line) as Result);
-const byStatement = Map.groupBy(recorded, ({ statement }) => statement);
+const byStatement = Map.groupBy(readResults(), ({ statement }) => statement);
 
 let database: TestDatabase;
 let trial: Trial;
@@ -21,17 +14,18 @@ beforeAll(async () => {
   trial = await openTrial(database.url);
 });
 afterAll(async () => {
-  if (process.env.RECORD_STATEMENTS) writeFileSync(FILE, `${found.map((result) => JSON.stringify(result)).join('\n')}\n`);
+  if (process.env.RECORD_STATEMENTS) writeResults(found);
   await trial?.close();
   await database?.drop();
 });
 
 it.each([...byStatement])('%s answers and changes what it did when somebody last looked', async (name, results) => {
   const query = trial.queries.find((of) => of.name === name)!;
-  const now: Result[] = [];
-  for (const { given } of results) now.push(await trial.try(query, given));
-  found.push(...now);
-  expect(process.env.RECORD_STATEMENTS ? results : now).toEqual(results);
+  for (const result of results) {
+    const now = await trial.try(query, result);
+    found.push(now);
+    if (!process.env.RECORD_STATEMENTS) expect.soft(formatResult(now), explainDifference(result, trial)).toBe(formatResult(result));
+  }
 });
 
 it('there is a result for each statement whose answer follows from rows', () => {

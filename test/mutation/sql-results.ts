@@ -1,19 +1,10 @@
-import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readResults, writeResults } from '../support/database/results-file.ts';
 import { openTrial, type Query, type Result, type Trial } from '../support/database/statement-results.ts';
 import { proposeValues, type Row } from './sql-cases.ts';
 import type { Candidate } from './sql-trial.ts';
 
 /** The test that compares the recorded results with those of the statements as they are. */
 export const TEST = 'test/api/statement-results.test.ts';
-const FILE = join(import.meta.dirname, '../..', TEST.replace('.test.ts', '.jsonl'));
-
-const readResults = (): Result[] =>
-  readFileSync(FILE, 'utf8')
-    .trim()
-    .split('\n')
-    .filter(Boolean)
-    .map((line) => JSON.parse(line));
 
 /** The number of proposals for a statement. */
 const PROPOSALS = 300;
@@ -34,7 +25,7 @@ export async function openJudge(url: string): Promise<Judge> {
   for (const [name, some] of results) {
     const query = trial.queries.find((of) => of.name === name);
     const same = [];
-    for (const result of some) if (query && isSame(await trial.try(query, result.given), result)) same.push(result);
+    for (const result of some) if (query && isSame(await trial.try(query, result), result)) same.push(result);
     if (same.length < some.length) console.log(`fails already    ${name}`);
     results.set(name, same);
   }
@@ -51,7 +42,7 @@ export async function openJudge(url: string): Promise<Judge> {
     },
     async close() {
       const order = trial.queries.flatMap(({ name }) => results.get(name) ?? []);
-      if (proposals.areMade()) writeFileSync(FILE, `${order.map((result) => JSON.stringify(result)).join('\n')}\n`);
+      if (proposals.areMade()) writeResults(order);
       await trial.close();
     },
   };
@@ -74,7 +65,7 @@ async function findDifference(
     if (is_function) await client.query(text);
     for (const query of listQueries(trial, candidate)) {
       const tried = query.name === name ? { ...query, text } : query;
-      for (const result of resultsOf(query)) if (!isSame(await trial.try(tried, result.given), result)) return result;
+      for (const result of resultsOf(query)) if (!isSame(await trial.try(tried, result), result)) return result;
     }
     return null;
   } finally {
@@ -103,10 +94,10 @@ async function propose(trial: Trial, rows: Map<string, Row[]>, query: Query): Pr
   }
   const found: Result[] = [];
   for (const values of given.values()) {
-    const result = await trial.try(query, values);
+    const result = await trial.try(query, { given: values });
     // Few refusals are enough: most are of values that do not fit.
     const refused = typeof result.rows === 'string' && found.filter(({ rows }) => typeof rows === 'string').length > 3;
-    if (!refused && isSame(result, await trial.try(query, values))) found.push(result);
+    if (!refused && isSame(result, await trial.try(query, { given: values }))) found.push(result);
   }
   return found.sort((a, b) => JSON.stringify(a).length - JSON.stringify(b).length);
 }

@@ -20,6 +20,8 @@ export interface Query {
 export interface Result {
   statement: string;
   given: Record<string, unknown>;
+  /** A change of the rows that was made before. */
+  after?: string;
   /** Or the code of the refusal. */
   rows: unknown[] | string;
   changed: string[];
@@ -31,7 +33,7 @@ export interface Trial {
   client: pg.Client;
   /** The rows of a table, with names for times and ids. */
   rows(table: string): Record<string, unknown>[];
-  try(query: Pick<Query, 'name' | 'text' | 'parameters' | 'writes'>, given: Record<string, unknown>): Promise<Result>;
+  try(query: Pick<Query, 'name' | 'text' | 'parameters' | 'writes'>, of: Pick<Result, 'given' | 'after'>): Promise<Result>;
   close(): Promise<void>;
 }
 
@@ -45,25 +47,29 @@ export async function openTrial(url: string): Promise<Trial> {
   await writeCrowd(client);
   const symbols = symbolsOf(BigInt(Date.parse(MOMENT)) * 1_000n);
   const before = await readTables(client, CROWDED);
+  const keys = await readKeys(client);
   const queries = await listQueries(client);
   return {
     queries,
     client,
     rows: (table) => before.get(table)!.map((row) => symbols.name(JSON.parse(row)) as Record<string, unknown>),
-    async try({ name, text, parameters, writes }, given) {
+    async try({ name, text, parameters, writes }, { given, after }) {
+      const asked = { statement: name, ...(after === undefined ? {} : { after }), given };
       const values = parameters.map((parameter) => symbols.resolve(given[parameter] ?? null));
       await client.query(
         `SAVEPOINT tried; SELECT setval(pg_get_serial_sequence('audit_queue', 'seq'), 900), setval(pg_get_serial_sequence('workspace_layers', 'number'), 900)`,
       );
       try {
+        if (after) await client.query(symbols.resolve(after) as string);
+        const old = after ? await readTables(client, writes) : before;
         const { rows } = await client.query({ text, values });
         // Another plan may return them in another order.
         if (!/ORDER BY(?! random)/.test(text)) rows.sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
-        const after = writes.length > 0 ? await readTables(client, writes) : new Map();
-        const changed = [...after].flatMap(([table, lines]) => compare(table, before.get(table)!, lines));
-        return { statement: name, given, rows: symbols.name(rows) as unknown[], changed: symbols.name(changed) as string[] };
+        const now = await readTables(client, writes);
+        const changed = [...now].flatMap(([table, lines]) => compare(table, keys.get(table)!, old.get(table)!, lines));
+        return { ...asked, rows: symbols.name(rows) as unknown[], changed: symbols.name(changed) as string[] };
       } catch (error) {
-        return { statement: name, given, rows: String((error as pg.DatabaseError).code ?? error), changed: [] };
+        return { ...asked, rows: String((error as pg.DatabaseError).code ?? error), changed: [] };
       } finally {
         await client.query('ROLLBACK TO SAVEPOINT tried; RELEASE SAVEPOINT tried');
       }
@@ -136,6 +142,7 @@ function symbolsOf(now: bigint) {
 }
 
 async function readTables(client: pg.Client, tables: readonly string[]): Promise<Map<string, string[]>> {
+  if (tables.length === 0) return new Map();
   const parts = tables.map((table) => `SELECT '${table}' AS t, to_jsonb(x)::text AS r FROM ${table} x`);
   const { rows } = await client.query<{ t: string; r: string }>(parts.join(' UNION ALL '));
   const found = new Map<string, string[]>(tables.map((table) => [table, []]));
@@ -144,12 +151,11 @@ async function readTables(client: pg.Client, tables: readonly string[]): Promise
 }
 
 /** One line for each row that is gone or has come. */
-function compare(table: string, before: readonly string[], after: readonly string[]): string[] {
+function compare(table: string, key: readonly string[], before: readonly string[], after: readonly string[]): string[] {
   const [old, now] = [new Set(before), new Set(after)];
   const gone = before.filter((row) => !now.has(row)).map((row) => ({ row, parsed: JSON.parse(row) as Record<string, unknown> }));
   const come = after.filter((row) => !old.has(row)).map((row) => ({ row, parsed: JSON.parse(row) as Record<string, unknown> }));
-  const keyOf = (row: Record<string, unknown>) =>
-    JSON.stringify(KEYS.map((key) => row[key]).filter((value) => value !== undefined));
+  const keyOf = (row: Record<string, unknown>) => JSON.stringify(key.map((column) => row[column]));
   const lines: string[] = [];
   for (const { parsed } of come) {
     const at = gone.findIndex((candidate) => keyOf(candidate.parsed) === keyOf(parsed));
@@ -162,23 +168,15 @@ function compare(table: string, before: readonly string[], after: readonly strin
   return [...lines, ...gone.map(({ parsed }) => `- ${table} ${keyOf(parsed)}`)].sort();
 }
 
-const KEYS = [
-  'id',
-  'hash',
-  'task_id',
-  'call_id',
-  'step',
-  'position',
-  'workflow_id',
-  'seq',
-  'server_id',
-  'principal',
-  'delivery_id',
-  'attempt',
-  'evaluation_id',
-  'item_id',
-  'number',
-];
+/** The columns that tell the rows of each table apart. The table of events has no key: each of its partitions has one. */
+async function readKeys(client: pg.Client): Promise<Map<string, string[]>> {
+  const { rows } = await client.query<{ table: string; columns: string[] }>(
+    `SELECT table_name AS table, array_agg(column_name::text ORDER BY ordinal_position) AS columns
+      FROM information_schema.key_column_usage JOIN information_schema.table_constraints USING (constraint_name, table_name, table_schema)
+      WHERE constraint_type = 'PRIMARY KEY' AND table_schema = 'public' GROUP BY table_name`,
+  );
+  return new Map([...rows.map(({ table, columns }): [string, string[]] => [table, columns]), ['events', ['workflow_id', 'seq']]]);
+}
 
 async function listQueries(client: pg.Client): Promise<Query[]> {
   const bodies = new Map(readdirSync(FUNCTIONS).map((file) => [file.slice(0, -4), readFileSync(join(FUNCTIONS, file), 'utf8')]));
@@ -196,9 +194,12 @@ async function listQueries(client: pg.Client): Promise<Query[]> {
     const prepared = await prepare(client, text);
     if (!prepared) continue;
     const reached = reach(text);
-    const writes = /\b(?:INSERT INTO|UPDATE|DELETE FROM)\b/.test(reached)
-      ? CROWDED.filter((table) => new RegExp(`\\b${table}\\b`).test(reached))
-      : [];
+    // What refers to a deleted row goes with it, and triggers count it.
+    const writes = /\bDELETE FROM\b/.test(reached)
+      ? CROWDED
+      : /\b(?:INSERT INTO|UPDATE)\b/.test(reached)
+        ? CROWDED.filter((table) => new RegExp(`\\b${table}\\b`).test(reached))
+        : [];
     queries.push({ name, text, parameters: [...parameters], types: prepared, writes });
   }
   return queries;
