@@ -38,10 +38,20 @@ export async function listCandidates(folder: string, words: readonly string[]): 
   return [...inStatements, ...inFunctions].filter((candidate) => !isEquivalent(candidate));
 }
 
-const isEquivalent = ({ name, change }: Candidate): boolean =>
-  EQUIVALENT.some(
-    ({ names, was, becomes }) => (names === 'all' || names.includes(name)) && was === change.was && becomes === change.becomes,
+const isEquivalent = ({ name, change, text }: Candidate): boolean => {
+  const { at, was, becomes } = change;
+  const original = text.slice(0, at) + was + text.slice(at + becomes.length);
+  /** Whether the change lies within one of the places where the statement has this text. */
+  const isWithin = (part: string) =>
+    [...Array(part.length).keys()].some((before) => original.startsWith(part, at - before) && before + was.length <= part.length);
+  return EQUIVALENT.some(
+    ({ names, within, ...of }) =>
+      (names === 'all' || names.includes(name)) &&
+      was === of.was &&
+      becomes === of.becomes &&
+      (within === undefined || isWithin(within)),
   );
+};
 
 /** Statements that fire a function which nothing calls. */
 const TRIGGERED: Record<string, readonly string[]> = {

@@ -1,9 +1,24 @@
 interface Equivalent {
   names: 'all' | readonly string[];
+  /** The part of the statement that holds the change, for what is changed elsewhere in it, too. */
+  within?: string;
   was: string;
   becomes: string;
   reason: string;
 }
+
+/** A condition that forces an order by counting a row which is always there. */
+const withRow = (name: string, names: readonly string[]): Equivalent[] =>
+  [
+    ['>=', '>'],
+    ['0', '1'],
+  ].map(([was, becomes]) => ({
+    names,
+    within: `(SELECT count(*) FROM ${name}) >= 0`,
+    was: was!,
+    becomes: becomes!,
+    reason: 'It forces the order of locks. The row is there whenever the statement gets so far: what it updates was found before.',
+  }));
 
 const LOCK_NUMBERS = ['7215011840', '7215011841', '7215011842', '7215011843'];
 
@@ -113,5 +128,107 @@ export const EQUIVALENT: readonly Equivalent[] = [
     was: 'JOIN',
     becomes: 'LEFT JOIN',
     reason: 'A later condition on the other row is not true without one.',
+  },
+  ...withRow('run', ['write_reply', 'note_error', 'note_halted', 'wait_for_budget']),
+  ...withRow('step', ['compact_transcript']),
+  {
+    names: ['begin_attempt'],
+    was: "(status <> 'running' OR current_turn <> $4)",
+    becomes: 'TRUE',
+    reason: 'It only saves a write.',
+  },
+  {
+    names: ['take_lane'],
+    was: "status <> 'inactive'",
+    becomes: 'TRUE',
+    reason: 'next_in_lane finds nobody for a workflow that was switched off.',
+  },
+  {
+    names: ['create_task'],
+    was: 'NOT EXISTS (SELECT FROM known)',
+    becomes: 'TRUE',
+    reason: 'A version that is known is left out as a conflict, too.',
+  },
+  {
+    names: ['search_passages'],
+    was: '$5::real[] IS NOT NULL',
+    becomes: 'TRUE',
+    reason: 'Without a vector there is no number of its elements to compare.',
+  },
+  {
+    names: ['search_passages'],
+    within: 'n.score < 0',
+    was: '<',
+    becomes: '<=',
+    reason: 'A score of 0 stays 0.',
+  },
+  ...['up', 'down'].flatMap((thumb): Equivalent[] => [
+    {
+      names: ['scores_by_version'],
+      was: `coalesce(sum(s.${thumb}), 0)`,
+      becomes: `(sum(s.${thumb}))`,
+      reason: 'Each task has a row of counts, and a count is never NULL.',
+    },
+    {
+      names: ['scores_by_version'],
+      within: `coalesce(sum(s.${thumb}), 0)`,
+      was: '0',
+      becomes: '1',
+      reason: 'Each task has a row of counts, and a count is never NULL.',
+    },
+  ]),
+  {
+    names: ['scores_by_version'],
+    was: 'LEFT JOIN',
+    becomes: 'JOIN',
+    reason: 'An aggregate without groups has one row.',
+  },
+  ...['created_at', 'expires_at', 'at'].map(
+    (column): Equivalent => ({
+      names: ['expire_keys', 'remove_mcp_sign_in_attempts', 'remove_browser_sessions', 'remove_audit'],
+      was: column,
+      becomes: `${column} DESC`,
+      reason: 'Which rows are in the first batch: the caller asks again until nothing is left.',
+    }),
+  ),
+  ...['1, 2, 3, 4, 5, 6, 7', '1, 2, 3, 4, 5'].flatMap((keys) =>
+    keys.split(', ').flatMap((key) =>
+      [`${key} DESC`, String(Number(key) + 1)].map(
+        (becomes): Equivalent => ({
+          names: ['add_usage'],
+          within: `GROUP BY ${keys} ORDER BY ${keys}\n    ON CONFLICT`,
+          was: key,
+          becomes,
+          reason: 'The rows are the same. Only deletions at the same time could show the order in which they are locked.',
+        }),
+      ),
+    ),
+  ),
+  {
+    names: ['keep_partial_response', 'close_open_work'],
+    within: "type = 'message_delta' AND seq > coalesce(",
+    was: '>',
+    becomes: '>=',
+    reason: 'The event that the texts follow is no text.',
+  },
+  {
+    names: ['keep_partial_response'],
+    within: 'LIMIT 1',
+    was: '1',
+    becomes: '2',
+    reason: 'SELECT INTO takes the first row.',
+  },
+  {
+    names: ['keep_partial_response'],
+    within: "IF coalesce(said, '') <> ''",
+    was: "coalesce(said, '')",
+    becomes: '(said)',
+    reason: "NULL is not <> '' either.",
+  },
+  {
+    names: ['next_in_lane'],
+    was: 'JOIN',
+    becomes: 'LEFT JOIN',
+    reason: 'A foreign key makes sure that each row has its other one.',
   },
 ];

@@ -31,7 +31,7 @@ export interface Result {
 export interface Trial {
   queries: Query[];
   client: pg.Client;
-  /** The rows of a table, with names for times and ids. */
+  /** The rows of a table, with names for times and ids; none if it is no table of the crowd. */
   rows(table: string): Record<string, unknown>[];
   try(query: Pick<Query, 'name' | 'text' | 'parameters' | 'writes'>, of: Pick<Result, 'given' | 'after'>): Promise<Result>;
   close(): Promise<void>;
@@ -52,7 +52,7 @@ export async function openTrial(url: string): Promise<Trial> {
   return {
     queries,
     client,
-    rows: (table) => before.get(table)!.map((row) => symbols.name(JSON.parse(row)) as Record<string, unknown>),
+    rows: (table) => (before.get(table) ?? []).map((row) => symbols.name(JSON.parse(row)) as Record<string, unknown>),
     async try({ name, text, parameters, writes }, { given, after }) {
       const asked = { statement: name, ...(after === undefined ? {} : { after }), given };
       const values = parameters.map((parameter) => symbols.resolve(given[parameter] ?? null));
