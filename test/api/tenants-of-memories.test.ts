@@ -93,8 +93,16 @@ describe('a memory that all share', () => {
     await here.alice.ok(here.alice.post('/api/memories', values), 201);
     const refused = await carol.post('/api/memories', { ...values, value: 'taken over' });
     expect([refused.status, refused.body.code]).toEqual([409, 'memory_of_another']);
-    await here.alice.ok(here.alice.post('/api/memories', { ...values, ttl: '2001-01-01T00:00:00Z' }), 201);
-    expect(await carol.ok(carol.post('/api/memories', values), 201)).toMatchObject({ created_by: 'local:carol' });
+    const expired = await here.alice.ok(here.alice.post('/api/memories', { ...values, ttl: '2001-01-01T00:00:00Z' }), 201);
+    await here.core.database.pool.query(`UPDATE memories SET created_at = '2000-01-01' WHERE id = $1`, [expired.id]);
+    const taken_over = await carol.ok(carol.post('/api/memories', values), 201);
+    expect(taken_over).toMatchObject({ created_by: 'local:carol', created_at: expect.not.stringMatching(/^2000/) });
+    expect((await here.alice.get(`/api/memories/${expired.id}`)).status).toBe(404);
+    expect(await carol.ok(carol.post('/api/memories', { ...values, value: 'later' }), 201)).toMatchObject({
+      ...taken_over,
+      value: 'later',
+      updated_at: expect.any(String),
+    });
   });
 
   it('is everyone’s to write if shared resources are', async () => {

@@ -3,6 +3,9 @@ import { statement } from '../database/statement.ts';
 /** The home of an owner's memories. It is a UUID, like the home of a session memory. */
 const buildOwnerHome = (owner: string) => `overlay(overlay(md5(${owner}) placing '8' from 13) placing '8' from 17)::uuid::text`;
 
+/** The value of a memory's column after an upsert: an expired memory counts as deleted, so what replaces it is a new one. */
+const buildFirst = (column: string) => `CASE WHEN memories.ttl <= now() THEN excluded.${column} ELSE memories.${column} END`;
+
 /**
  * Writes a memory and deletes the agent's expired ones. If someone else owns the key, nothing is written or returned. A
  * workflow's memories belong to its owner, regardless of who wrote them.
@@ -16,7 +19,8 @@ export const upsertMemory = statement(
         AND NOT (m.scope = :scope AND m.key = :key AND m.workflow_id = home.id))
     INSERT INTO memories (id, agent_id, scope, key, workflow_id, owner, value, metadata, ttl, task_id, created_by)
     SELECT :id::uuid, :agent_id::uuid, :scope, :key, home.id, :owner, :value, :metadata::jsonb, :ttl::timestamptz, :task_id::uuid, :created_by FROM home
-    ON CONFLICT (agent_id, scope, key, workflow_id) DO UPDATE SET value = excluded.value, metadata = excluded.metadata,
+    ON CONFLICT (agent_id, scope, key, workflow_id) DO UPDATE SET id = ${buildFirst('id')},
+      created_at = ${buildFirst('created_at')}, value = excluded.value, metadata = excluded.metadata,
       ttl = excluded.ttl, task_id = excluded.task_id, created_by = excluded.created_by, updated_at = now()
       WHERE memories.created_by = excluded.created_by OR memories.scope = 'session' OR memories.ttl <= now()
     RETURNING *`,
