@@ -199,10 +199,14 @@ describe('an attempt that was taken for lost', () => {
     expect(await beginAt(2), 'a call is in progress').toBeNull();
     await ledger.end(call, { ...ending, events: eventsFor(call) });
     expect(await beginAt(3), 'there is no second step').toBeNull();
+    const readWorkflow = () => here.core.store.workflows.find(current.workflow_id);
+    const before = await readWorkflow();
     await pool.query('UPDATE tasks SET halt_requested = true WHERE id = $1', [task_id]);
     expect(await beginAt(2), 'it is to be halted').toBeNull();
+    expect(await readWorkflow(), 'its workflow shows no turn that has not begun').toEqual(before);
     await pool.query('UPDATE tasks SET halt_requested = false WHERE id = $1', [task_id]);
     expect(await beginAt(2)).not.toBeNull();
+    expect(await readWorkflow()).toMatchObject({ current_turn: 1 });
   });
 
   it('may have run: a call that its successor could not make is not recorded as never made', async () => {
