@@ -29,6 +29,8 @@ const runs = (id: string) => here.alice.ok(here.alice.get(`${PATH}/${id}/runs`))
 const rowOf = async (id: string) => (await here.core.store.scheduledAgents.find(id))!;
 const described = (id: string) => here.driver.client.schedule.getHandle(`schedule-${id}`).describe();
 const fire = (id: string, due_at: string) => fireActivity(createFirePorts(here.core, here.driver))(id, due_at);
+const countAsked = (prompt: string) =>
+  here.model.requests.filter(({ messages }) => messages.some(({ content }) => content === prompt)).length;
 const compare = () => reconcileSchedules(here.core.store, here.driver.schedules);
 
 describe('a schedule by cron', () => {
@@ -118,13 +120,13 @@ describe('a schedule by cron', () => {
 });
 
 it('lets one run wait with enqueue_one, by Temporal’s name as well, and skips further ones', async () => {
-  const { id, overlap_policy } = await create({ cron: '@yearly', overlap_policy: 'buffer_one' });
+  const prompt = 'Report for a year.';
+  const { id, overlap_policy } = await create({ cron: '@yearly', overlap_policy: 'buffer_one', prompt });
   expect(overlap_policy).toBe('enqueue_one');
-  here.model.script(hangs('thinking'));
-  const before = here.model.requests.length;
+  here.model.scriptPrompt(prompt, hangs('thinking'));
   const [first, second] = [(await trigger(id)).body, (await trigger(id)).body];
   expect(await trigger(id)).toMatchObject({ status: 409, body: { detail: expect.stringContaining(second.task_id) } });
-  await expect.poll(() => here.model.requests.length).toBe(before + 1);
+  await expect.poll(() => countAsked(prompt)).toBe(1);
   await here.alice.ok(here.alice.post(`/api/tasks/${first.task_id}/stop`));
   expect(await here.ended(second.task_id)).toMatchObject({ status: 'completed' });
 });
@@ -158,14 +160,14 @@ describe('a back-fill', () => {
   });
 
   it('obeys the policy of the request, also if the schedule is disabled', async () => {
-    const { id } = await create({ cron: '0 * * * *', ...over() });
+    const prompt = 'Report for hours.';
+    const { id } = await create({ cron: '0 * * * *', prompt, ...over() });
     await here.alice.ok(here.alice.patch(`${PATH}/${id}/disable`));
-    here.model.script(hangs('thinking'));
-    const before = here.model.requests.length;
+    here.model.scriptPrompt(prompt, hangs('thinking'));
     const range = { from: ago(3 * HOUR_MS), to: ago(0), overlap_policy: 'skip' };
     const { fires } = await here.alice.ok(backfill(id, range), 201);
     expect(fires.map((one: any) => one.outcome)).toEqual(['backfilled', 'skipped', 'skipped']);
-    await expect.poll(() => here.model.requests.length).toBe(before + 1);
+    await expect.poll(() => countAsked(prompt)).toBe(1);
     await here.alice.ok(here.alice.post(`/api/tasks/${fires[0].task_id}/stop`));
     expect(await statuses(fires.slice(0, 1))).toEqual(['halted']);
     expect(await read(id)).toMatchObject({ enabled: false, overlap_policy: 'skip' });

@@ -253,12 +253,10 @@ it('a run keeps the token of its caller only if its model is the default runtime
   const bob = clientOf(here.url, tokenOf('bob'));
   const keeps = async (agent: object) => {
     const workflow_id = await workflowOf(bob, agent);
-    here.model.script(hangs('thinking'));
-    const asked = here.model.requests.length;
-    const { task_id } = await bob.ok(bob.post(`/api/workflows/${workflow_id}/prompt`, { prompt: 'x' }), 201);
+    const prompt = `Think about ${workflow_id}.`;
+    here.model.scriptPrompt(prompt, hangs('thinking'));
+    const { task_id } = await bob.ok(bob.post(`/api/workflows/${workflow_id}/prompt`, { prompt }), 201);
     const is_kept = await kept('tasks', task_id);
-    // A run that is stopped before it asks would leave this answer to the next one.
-    await until('the model has been asked', async () => here.model.requests.length > asked);
     await bob.ok(bob.post(`/api/tasks/${task_id}/stop`));
     return is_kept;
   };
@@ -268,8 +266,9 @@ it('a run keeps the token of its caller only if its model is the default runtime
 it('a run that outlives the token of its caller reports that, and what to do', async () => {
   const sam = clientOf(here.url, tokenOf('sam'));
   const workflow_id = await workflowOf(sam, { provider_id: null });
-  here.model.script(fails(401, { message: 'token expired' }));
-  const { task_id } = await sam.ok(sam.post(`/api/workflows/${workflow_id}/prompt`, { prompt: 'x' }), 201);
+  const prompt = 'Outlive the token.';
+  here.model.scriptPrompt(prompt, fails(401, { message: 'token expired' }));
+  const { task_id } = await sam.ok(sam.post(`/api/workflows/${workflow_id}/prompt`, { prompt }), 201);
   await until('the run has ended', async () => (await sam.get(`/api/tasks/${task_id}`)).body.status === 'failed');
   const { error } = (await sam.get(`/api/tasks/${task_id}`)).body;
   expect(error).toMatch(/caller's access token, which may have expired .* give the agent a provider$/);

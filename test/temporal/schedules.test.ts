@@ -107,8 +107,9 @@ it('does not run while it is disabled', async () => {
 
 it('skips a run while the previous one is running, and records it; interrupt ends the previous one', async () => {
   const workflow_id = await here.workflow();
-  const { id } = await create({}, workflow_id);
-  here.model.script(hangs('thinking'));
+  const prompt = 'Report for hours.';
+  const { id } = await create({ prompt }, workflow_id);
+  here.model.scriptPrompt(prompt, hangs('thinking'));
   const first = await here.alice.ok(here.alice.post(`${PATH}/${id}/trigger`), 201);
   expect(first).toMatchObject({ outcome: 'triggered', task_id: expect.any(String) });
   const refused = await here.alice.post(`${PATH}/${id}/trigger`);
@@ -121,13 +122,14 @@ it('skips a run while the previous one is running, and records it; interrupt end
 });
 
 /** How a run of a schedule comes to each status. */
-const REACHES: Record<(typeof LIVE_STATUSES)[number], (workflow_id: string) => Promise<unknown>> = {
+const REACHES: Record<(typeof LIVE_STATUSES)[number], (workflow_id: string, prompt: string) => Promise<unknown>> = {
   async pending(workflow_id) {
-    here.model.script(hangs('keeps the lane'));
-    const holder = await here.prompt(workflow_id);
+    const prompt = 'Keep the lane.';
+    here.model.scriptPrompt(prompt, hangs('keeps the lane'));
+    const holder = await here.prompt(workflow_id, prompt);
     await until('the lane', async () => (await statusOf(holder)) === 'running');
   },
-  running: async () => here.model.script(hangs('thinking')),
+  running: async (_, prompt) => here.model.scriptPrompt(prompt, hangs('thinking')),
   waiting: (workflow_id) =>
     here.alice.ok(here.alice.put(`/api/workflows/${workflow_id}`, { budget: { max_tokens: 1, on_exhausted: 'wait' } })),
 };
@@ -135,9 +137,10 @@ const statusOf = async (task_id: string) => (await here.alice.ok(here.alice.get(
 
 it.each(LIVE_STATUSES)('with `skip` starts nothing while its last run is %s, and runs again after its end', async (status) => {
   const workflow_id = await here.workflow();
-  await REACHES[status](workflow_id);
+  const prompt = `Report while ${status}.`;
+  await REACHES[status](workflow_id, prompt);
   // While the lane is taken, only another policy starts a run that waits for it.
-  const { id } = await create({ overlap_policy: status === 'pending' ? 'enqueue' : 'skip' }, workflow_id);
+  const { id } = await create({ overlap_policy: status === 'pending' ? 'enqueue' : 'skip', prompt }, workflow_id);
   const { task_id } = await here.alice.ok(here.alice.post(`${PATH}/${id}/trigger`), 201);
   await until(status, async () => (await statusOf(task_id)) === status);
   await here.alice.ok(here.alice.patch(`${PATH}/${id}`, { overlap_policy: 'skip' }));

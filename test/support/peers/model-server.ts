@@ -27,6 +27,8 @@ export interface ModelServer {
   aborted(): number;
   /** Sets the answers to the next requests. A request beyond the script is refused and recorded. */
   script(...answers: Answer[]): void;
+  /** Sets the answers to the next requests that have this prompt. No other run takes them, even if one still works in the background. */
+  scriptPrompt(prompt: string, ...answers: Answer[]): void;
   /** Answers every request beyond the script. */
   always(answer: Answer): void;
   stop(): Promise<void>;
@@ -127,6 +129,7 @@ export const hangs =
 export async function startModelServer(): Promise<ModelServer> {
   const requests: ModelServer['requests'] = [];
   const answers: Answer[] = [];
+  const answersByPrompt = new Map<string, Answer[]>();
   let rest: Answer = fails(500, { message: 'the script has run out' });
   let aborted = 0;
 
@@ -145,7 +148,15 @@ export async function startModelServer(): Promise<ModelServer> {
     response.once('close', () => {
       if (!response.writableFinished) aborted += 1;
     });
-    await (answers.shift() ?? rest)(response, body);
+    await (takeOwn(body) ?? answers.shift() ?? rest)(response, body);
+  }
+
+  function takeOwn({ messages = [] }: ModelRequest): Answer | undefined {
+    for (const { role, content } of messages) {
+      const own = role === 'user' && typeof content === 'string' && answersByPrompt.get(content)?.shift();
+      if (own) return own;
+    }
+    return undefined;
   }
 
   const server = createServer((request, response) => void serve(request, response).catch(() => response.destroy()));
@@ -156,6 +167,7 @@ export async function startModelServer(): Promise<ModelServer> {
     requests,
     aborted: () => aborted,
     script: (...more) => void answers.push(...more),
+    scriptPrompt: (prompt, ...more) => void answersByPrompt.set(prompt, [...(answersByPrompt.get(prompt) ?? []), ...more]),
     always(answer) {
       rest = answer;
     },
