@@ -275,3 +275,21 @@ describe('the deltas of a day', () => {
     expect(await tablesWith(late)).toEqual({ log: weekOf(at) });
   });
 });
+
+it('the largest tables are listed with their indexes, the events with all their partitions, and nothing of other schemas', async () => {
+  await makeSince(3);
+  await aged.events(daysAgo(1), await aged.task(daysAgo(1)));
+  await database.pool.query('CREATE SCHEMA other; CREATE TABLE other.large AS SELECT n FROM generate_series(1, 100000) AS n');
+  const tables = await found(`SELECT pg_total_relation_size(format('%I.%I', schemaname, tablename)::regclass)::float8 AS bytes,
+      tablename IN (SELECT relid::text FROM pg_partition_tree('events')) AS is_of_events, tablename::text AS name
+    FROM pg_tables WHERE schemaname = 'public' ORDER BY tablename::text COLLATE "default"`);
+  const events = tables.filter(({ is_of_events, name }) => is_of_events && name !== 'events');
+  expect(events.filter(({ bytes }) => bytes > 0).length).toBeGreaterThan(2);
+  const expected = tables
+    .filter(({ is_of_events, name }) => !is_of_events || name === 'events')
+    .map(({ name, bytes }) => ({ name, bytes: name === 'events' ? events.reduce((sum, part) => sum + part.bytes, 0) : bytes }))
+    .toSorted((a, b) => b.bytes - a.bytes);
+  expect(new Set(expected.map(({ bytes }) => bytes)).size, 'some have the same size').toBeLessThan(expected.length);
+  expect(await store.sizes.largestTables(1_000)).toEqual(expected);
+  expect(await store.sizes.largestTables(3)).toEqual(expected.slice(0, 3));
+});
