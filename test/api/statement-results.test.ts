@@ -24,8 +24,17 @@ it.each([...byStatement])('%s answers and changes what it did when somebody last
   for (const result of results) {
     const now = await trial.try(query, result);
     found.push(now);
-    if (!process.env.RECORD_STATEMENTS) expect.soft(formatResult(now), explainDifference(result, trial)).toBe(formatResult(result));
+    if (!process.env.RECORD_STATEMENTS)
+      expect.soft(formatResult(now), explainDifference(result, trial)).toBe(formatResult(result));
   }
+});
+
+it('each result names a value for every parameter of its statement', () => {
+  const named = [...byStatement].flatMap(([name, results]) =>
+    results.map(({ given }) => ({ name, parameters: Object.keys(given).toSorted() })),
+  );
+  const parametersOf = (name: string) => trial.queries.find((of) => of.name === name)?.parameters.toSorted();
+  expect(named).toEqual(named.map(({ name }) => ({ name, parameters: parametersOf(name) })));
 });
 
 it('there is a result for each statement whose answer follows from rows', () => {

@@ -17,7 +17,8 @@ const withRow = (name: string, names: readonly string[]): Equivalent[] =>
     within: `(SELECT count(*) FROM ${name}) >= 0`,
     was: was!,
     becomes: becomes!,
-    reason: 'It forces the order of locks. The row is there whenever the statement gets so far: what it updates was found before.',
+    reason:
+      'It forces the order of locks. The row is there whenever the statement gets so far: what it updates was found before.',
   }));
 
 const LOCK_NUMBERS = ['7215011840', '7215011841', '7215011842', '7215011843'];
@@ -224,6 +225,83 @@ export const EQUIVALENT: readonly Equivalent[] = [
     was: "coalesce(said, '')",
     becomes: '(said)',
     reason: "NULL is not <> '' either.",
+  },
+  {
+    names: ['add_usage'],
+    within: 'LEFT JOIN definitions',
+    was: 'LEFT JOIN',
+    becomes: 'JOIN',
+    reason: 'A foreign key makes sure that each task has its definition.',
+  },
+  ...['tool_calls c JOIN tasks', 'task_steps s JOIN tasks'].map(
+    (within): Equivalent => ({
+      names: ['add_usage'],
+      within,
+      was: 'JOIN',
+      becomes: 'LEFT JOIN',
+      reason: 'A later condition on the task is not true without one.',
+    }),
+  ),
+  {
+    names: ['add_usage'],
+    within: 'WHEN ms <= 1',
+    was: '<=',
+    becomes: '<',
+    reason: 'The logarithm of 1 is 0, too.',
+  },
+  {
+    names: ['add_usage'],
+    within: '* 1000, 0)::numeric',
+    was: '0',
+    becomes: '1',
+    reason: 'Class 0 has 0 ms and 1 ms.',
+  },
+  {
+    names: ['add_usage'],
+    was: 'coalesce(c.failed, false)',
+    becomes: '(c.failed)',
+    reason: 'FILTER leaves out NULL as it does false.',
+  },
+  {
+    names: ['add_usage'],
+    within: 'c.step >= coalesce(t.fork_step, 0)',
+    was: '0',
+    becomes: '1',
+    reason: 'No step has the number 0.',
+  },
+  ...['w.id FOR KEY SHARE', 't.id FOR UPDATE', 's.workflow_id FOR UPDATE', 'w.id ON CONFLICT'].map((place): Equivalent => {
+    const column = /\w+(?= )/.exec(place.slice(2))![0];
+    return {
+      names: ['note_restore'],
+      within: `ORDER BY ${place}`,
+      was: column,
+      becomes: `${column} DESC`,
+      reason: 'The rows are the same. Only writes at the same time could show the order in which they are locked.',
+    };
+  }),
+  ...['t.completed_at IS NULL', 'IS'].map(
+    (was): Equivalent => ({
+      names: ['note_restore'],
+      within: 'PERFORM 1 FROM tasks t WHERE t.completed_at IS NULL',
+      was,
+      becomes: was === 'IS' ? 'IS NOT' : 'TRUE',
+      reason: 'It only says which tasks are locked before they are changed.',
+    }),
+  ),
+  ...['e.task_id BETWEEN home.first AND home.last', 't.workflow_id = s.workflow_id'].map(
+    (was): Equivalent => ({
+      names: ['note_restore'],
+      was,
+      becomes: 'TRUE',
+      reason: 'It only says in which partitions the events are.',
+    }),
+  ),
+  {
+    names: ['note_restore'],
+    within: 'LEFT JOIN LATERAL (SELECT (SELECT t.id',
+    was: 'LEFT JOIN',
+    becomes: 'JOIN',
+    reason: 'A query without FROM has one row.',
   },
   {
     names: ['next_in_lane'],

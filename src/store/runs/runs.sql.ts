@@ -53,8 +53,8 @@ const SPENT = `${buildIncrement('total_in')}, ${buildIncrement('total_out')}, ${
 export const SPENT_BY_STEP = `${SPENT}, estimated = estimated OR :estimated`;
 export const SPENT_BY_TASK = `${SPENT}, usage_estimated = usage_estimated OR :estimated`;
 
-/** The run of the task may go on: it has not ended, and nobody has requested a halt. */
-const GOES_ON = `id = :task_id AND status IN (${LIVE}) AND NOT halt_requested`;
+/** True if the run of the task may continue: it has not ended, and nobody has requested a halt. */
+const MAY_CONTINUE = `id = :task_id AND status IN (${LIVE}) AND NOT halt_requested`;
 
 /**
  * The attempt that started last owns its step. An earlier attempt that was presumed dead and still writes fails this check,
@@ -66,7 +66,7 @@ export const beginAttempt = statement(
   'begin_attempt',
   ['task_id', 'workflow_id', 'step', 'turns', 'denied', 'messages', 'events', 'seen_attempts'],
   `WITH fresh AS (
-      SELECT 1 FROM tasks WHERE ${GOES_ON} AND NOT EXISTS (SELECT 1 FROM task_steps WHERE task_id = :task_id AND step = :step
+      SELECT 1 FROM tasks WHERE ${MAY_CONTINUE} AND NOT EXISTS (SELECT 1 FROM task_steps WHERE task_id = :task_id AND step = :step
         AND (attempts <> :seen_attempts OR ended_at IS NOT NULL))
         AND ${FOLLOWS} AND NOT EXISTS (SELECT 1 FROM ${UNENDED} AND c.call_id <> ALL (:denied::text[]))),
     lane AS (
@@ -76,7 +76,7 @@ export const beginAttempt = statement(
     run AS (
       UPDATE tasks SET status = 'running', started_at = coalesce(started_at, now()), turns = :turns, steps = :step,
         turn_limit_reached = turn_limit_reached OR cardinality(:denied::text[]) > 0
-      WHERE ${GOES_ON} AND EXISTS (SELECT 1 FROM fresh) AND ${hasRun('lane')} RETURNING 1),
+      WHERE ${MAY_CONTINUE} AND EXISTS (SELECT 1 FROM fresh) AND ${hasRun('lane')} RETURNING 1),
     step AS (
       INSERT INTO task_steps AS s (task_id, step, attempts) SELECT :task_id, :step, 1 FROM run
       ON CONFLICT (task_id, step) DO UPDATE SET attempts = s.attempts + 1

@@ -42,7 +42,10 @@ export const writeResults = (results: readonly Result[]): void =>
 export function explainDifference({ statement, given }: Result, trial: Trial): string {
   const named = new Set(JSON.stringify(given).match(/@[a-z_]+-\d+/g));
   const rows = [...named].flatMap((id) =>
-    trial.rows(id.slice(1, id.lastIndexOf('-'))).filter((row) => row.id === id).map((row) => `  ${JSON.stringify(shorten(row))}`),
+    trial
+      .rows(id.slice(1, id.lastIndexOf('-')))
+      .filter((row) => row.id === id)
+      .map((row) => `  ${JSON.stringify(shorten(row))}`),
   );
   return [
     `${statement} answers or changes something else than what is on record.`,

@@ -119,9 +119,7 @@ function symbolsOf(now: bigint) {
           BigInt(Date.parse(time.replace(/\.\d+/, '').replace(/\+00$/, '+00:00'))) * 1_000n +
           BigInt(fraction.padEnd(6, '0').slice(0, 6));
         const seconds = Number(micros - now) / 1e6;
-        return Math.abs(seconds) > 1e8
-          ? time
-          : `@now${seconds < 0 ? '' : '+'}${seconds}`;
+        return Math.abs(seconds) > 1e8 ? time : `@now${seconds < 0 ? '' : '+'}${seconds}`;
       })
       .replaceAll(/([0-9a-f]{8})-0000-7000-8000-(\d{12})/g, (whole, prefix, row) =>
         PREFIXES.has(prefix) ? `@${PREFIXES.get(prefix)}-${Number(row)}` : whole,
