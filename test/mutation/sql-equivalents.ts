@@ -210,7 +210,7 @@ export const EQUIVALENT: readonly Equivalent[] = [
     within: "type = 'message_delta' AND seq > coalesce(",
     was: '>',
     becomes: '>=',
-    reason: 'The event that the texts follow is no text.',
+    reason: 'The event before the texts is not a text.',
   },
   {
     names: ['keep_partial_response'],

@@ -31,7 +31,7 @@ export interface Result {
 export interface Trial {
   queries: Query[];
   client: pg.Client;
-  /** The rows of a table, with names for times and ids; none if it is no table of the crowd. */
+  /** The rows of a table, with names for times and ids; none for a table outside the crowd. */
   rows(table: string): Record<string, unknown>[];
   try(query: Pick<Query, 'name' | 'text' | 'parameters' | 'writes'>, of: Pick<Result, 'given' | 'after'>): Promise<Result>;
   close(): Promise<void>;
@@ -166,7 +166,7 @@ function compare(table: string, key: readonly string[], before: readonly string[
   return [...lines, ...gone.map(({ parsed }) => `- ${table} ${keyOf(parsed)}`)].sort();
 }
 
-/** The columns that tell the rows of each table apart. The table of events has no key: each of its partitions has one. */
+/** The columns that identify the rows of each table. The table of events has no key: each of its partitions has one. */
 async function readKeys(client: pg.Client): Promise<Map<string, string[]>> {
   const { rows } = await client.query<{ table: string; columns: string[] }>(
     `SELECT table_name AS table, array_agg(column_name::text ORDER BY ordinal_position) AS columns
