@@ -196,8 +196,13 @@ const findXmlMessage = (text: string): string | null => XML_MESSAGE.exec(text)?.
 /** A message within text, as JSON or as Python prints an object. */
 const QUOTED_MESSAGE = /\\?(["'])(?:message|msg|detail)\\?\1\s*:\s*\\?(["'])((?:(?!\\?\2\s*[,}\]])[\s\S]){1,2000})/i;
 
-/** Returns a sentence without an object that a proxy has put into it. */
+/** The beginning of a page: the first tag, and the one after it. */
+const PAGE_IN_TEXT = /<(?:!doctype html|html)\b[^<>]*>\s*</i;
+
+/** Returns a sentence without an object or a web page that a proxy has put into it. */
 function extractSentence(text: string): string {
+  const page_at = text.search(PAGE_IN_TEXT);
+  if (page_at >= 0) return joinReason(text.slice(0, page_at), formatPage(text.slice(page_at)));
   const at = text.search(/[{[]\s*\\?["']/);
   if (at < 0) return text;
   const end = Math.max(text.lastIndexOf('}'), text.lastIndexOf(']'));
@@ -209,9 +214,12 @@ function extractSentence(text: string): string {
       : (listLayers(inner)
           .map(findMessage)
           .findLast((it) => it !== null) ?? null);
-  if (message === null) return text;
-  const before = trimSeparator(text.slice(0, at));
-  return before === '' ? message : `${before}: ${message}`;
+  return message === null ? text : joinReason(text.slice(0, at), message);
+}
+
+function joinReason(text: string, reason: string): string {
+  const before = trimSeparator(text);
+  return before === '' ? reason : `${before}: ${reason}`;
 }
 
 const trimSeparator = (text: string): string =>

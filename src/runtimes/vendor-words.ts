@@ -5,7 +5,7 @@ const QUOTA_NAMES =
   /insufficient_?(?:user_?)?(?:quota|balance|credits?|funds?)|billing|credits?_?(?:exhausted|exceeded)|exceeded_current_quota|arrearage|overdue|payment_required|budget_exceeded|spend(?:ing)?_limit|allocationquota|free_?tier_?only|quota_exhausted/;
 
 const QUOTA_SENTENCES =
-  /insufficient[ _](?:quota|balance|credits?|funds?)|exceeded your current quota|check your (?:plan and )?billing|billing (?:hard limit|is not|not active)|credit balance|(?:out of|no|not enough|run out of|requires? more) (?:credits?|funds)|(?:quota|credits?|balance)[^.]{0,30}(?:exhausted|used up|depleted|insufficient)|spend(?:ing)? limit|budget has been exceeded|余额不足|欠费/i;
+  /insufficient[ _](?:quota|balance|credits?|funds?)|exceeded your current quota|check your (?:plan and )?billing|billing (?:hard limit|is not|not active)|credit balance|(?:out of|no|not enough|run out of|requires? more) (?:credits?|funds)|(?:quota|credits?|balance)[^.]{0,30}(?:exhausted|used up|depleted|insufficient)|spend(?:ing)? limit|budget has been exceeded|(?:exceeded|crossed|over)(?: [\w.]{1,20})? ?budget|余额不足|欠费/i;
 
 const QUOTA_STATUSES = [400, 402, 403, 429, undefined];
 

@@ -319,6 +319,17 @@ describe('an error is shown in the words of the vendor', () => {
     ['an event named error', { body: `event: error\ndata: ${MESSAGE}\n\n` }, MESSAGE],
     ['a web page', { status: 502, type: 'text/html', body: '<html><title>502 Bad Gateway</title></html>' }, '502 Bad Gateway'],
     [
+      'a web page that a gateway quotes',
+      {
+        status: 502,
+        type: 'application/json',
+        body: JSON.stringify({
+          error: { message: 'litellm.BadGatewayError: <html>\n<title>Bad gateway</title></html>\n\nNo fallback.' },
+        }),
+      },
+      'litellm.BadGatewayError: a web page (Bad gateway), not the answer of an API',
+    ],
+    [
       'XML',
       { status: 403, type: 'application/xml', body: `<Error><Code>Denied</Code><Message>${MESSAGE}</Message></Error>` },
       MESSAGE,
@@ -370,6 +381,11 @@ describe('a refusal is', () => {
     ],
     ['of Moonshot', refused(429, { error: { message: 'suspended', type: 'exceeded_current_quota_error' } })],
     ['of LiteLLM', refused(400, { error: { message: 'Budget has been exceeded! Current cost: 1', type: 'budget_exceeded' } })],
+    ...[
+      'crossed budget: Exceeded budget for deployment: 2 >= 1',
+      'User=u over budget.',
+      'Team: t, exceeded budget for model=m',
+    ].map((message): [string, Body] => [`of LiteLLM, ${message}`, refused(429, { error: { message, code: '429' } })]),
     ['of Azure', refused(403, { error: { code: 'billing_not_active', message: 'Pay.' } })],
     ['of DashScope', refused(400, { code: 'Arrearage', message: 'Access denied.' })],
     ['of OpenRouter', refused(402, { error: { code: 402, message: 'This request requires more credits' } })],
