@@ -92,6 +92,7 @@ export const REST: Readonly<Record<string, string>> = {
   'toolrunner/packages': 'packages from PyPI',
   'tools/mcp-packages': 'packages from npm and PyPI',
   'zoo/aimock': 'a mock server from npm',
+  'zoo/fastmcp': 'MCP servers from PyPI',
   'zoo/generated-client': 'a generator of clients from PyPI',
   'zoo/litellm': 'a LiteLLM proxy from PyPI',
   'zoo/llama-cpp': 'a server of llama.cpp from PyPI',

@@ -15,10 +15,17 @@ const environment = await getOrReport('a LiteLLM proxy', () => pythonWith(['lite
 
 const KEY = `sk-${randomBytes(24).toString('hex')}`;
 
-/** The models of the proxy, all of them the scripted one: with and without the other way of the proxy. */
+/** The models of the proxy, all of them the scripted one: without limits, with a budget, through the other way of the proxy. */
 const configOf = (api_base: string) => ({
   model_list: [
     { model_name: 'scripted', litellm_params: { model: 'openai/scripted', api_base, api_key: 'upstream' } },
+    {
+      model_name: 'poor',
+      litellm_params: {
+        ...{ model: 'openai/scripted', api_base, api_key: 'upstream', max_budget: 0.000001, budget_duration: '1d' },
+        ...{ input_cost_per_token: 1, output_cost_per_token: 1 },
+      },
+    },
     { model_name: 'claude', litellm_params: { model: 'hosted_vllm/scripted', api_base, api_key: 'upstream' } },
   ],
   router_settings: { num_retries: 0, disable_cooldowns: true },
@@ -83,7 +90,7 @@ describe.skipIf(!environment)('a LiteLLM proxy', { timeout: 90_000 }, () => {
     here.model.script(says('Yes.'));
     const tested = await here.alice.ok(here.alice.post(`/api/providers/${await withModel('scripted')}/test`));
     expect(tested).toMatchObject({ success: true, error: null });
-    expect(tested.models.sort()).toEqual(['claude', 'scripted']);
+    expect(tested.models.sort()).toEqual(['claude', 'poor', 'scripted']);
   });
 
   it('streams calls and text, and says what they cost', async () => {
@@ -135,6 +142,15 @@ describe.skipIf(!environment)('a LiteLLM proxy', { timeout: 90_000 }, () => {
 
   it('marks an answer that the limit of the model cut', async () => {
     expect(await run([says('Half of', { finish: 'length' })])).toMatchObject({ status: 'completed', truncated: true });
+  });
+
+  it('is not asked again when the budget of its model is spent', async () => {
+    expect(await run([says('Expensive.')], 'poor')).toMatchObject({ status: 'completed' });
+    const asked = here.model.requests.length;
+    const task = await run([], 'poor');
+    expect(task).toMatchObject({ status: 'failed', error_code: 'quota_exhausted' });
+    expect(task.logs.filter(({ event }: { event: string }) => event === 'retry')).toEqual([]);
+    expect(here.model.requests).toHaveLength(asked);
   });
 
   it('says that it does not know a model', async () => {
