@@ -16,7 +16,7 @@ const pass = (ms: number) => void vi.advanceTimersByTime(ms);
 const PLACE: SweepPlace = { at: new Date(0), id: 'x' };
 
 /** A record with this many batches of old tasks; each takes this long. */
-function recordOf({ batches = 1, batch_ms = 0, days = 30 } = {}) {
+function recordOf({ batches = 1, batch_ms = 0, days = 30, audit_days = 0 } = {}) {
   const swept: string[] = [];
   const samples: { at: string }[] = [];
   const befores: Date[] = [];
@@ -47,7 +47,10 @@ function recordOf({ batches = 1, batch_ms = 0, days = 30 } = {}) {
         befores.push(before);
         return { tasks };
       },
-      audit: () => ({}),
+      audit(before: Date) {
+        befores.push(before);
+        return { audit: keys };
+      },
     },
     sizes: {
       samples: async () => samples,
@@ -55,7 +58,11 @@ function recordOf({ batches = 1, batch_ms = 0, days = 30 } = {}) {
       database: async () => 7,
     },
   };
-  const config = readConfig({ RETENTION_DAYS: String(days), PERDURA_HOME: '/nowhere/at/all' });
+  const config = readConfig({
+    RETENTION_DAYS: `${days}`,
+    AUDIT_RETENTION_DAYS: `${audit_days}`,
+    PERDURA_HOME: '/nowhere/at/all',
+  });
   return { tidy: createTidying({ store, setting: { config } } as never), swept, samples, befores, noted };
 }
 
@@ -78,6 +85,12 @@ describe('each look after the record', () => {
     await tidy();
     expect(swept.filter((name) => name === 'tasks')).toHaveLength(2);
     expect(befores.map((before) => before.getTime())).toEqual([START + HOUR_MS - 3 * DAY_MS, START + 2 * HOUR_MS - 3 * DAY_MS]);
+  });
+
+  it('removes the audit by its own age, whether or not runs are removed', async () => {
+    const { tidy, befores } = recordOf({ days: 0, audit_days: 11 });
+    expect(await tidy()).toEqual({ keys: 3, audit: 3 });
+    expect(befores.map((before) => before.getTime())).toEqual([START + HOUR_MS - 11 * DAY_MS]);
   });
 
   it('continues at once, at the same age, with what it had no time for', async () => {

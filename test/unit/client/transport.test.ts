@@ -120,6 +120,15 @@ describe('an answer that is none', () => {
     await failed;
     expect(sent).toHaveLength(7);
   });
+
+  it('is waited for five times unless the caller wants something else', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const { client, sent } = clientOf(Array(8).fill(down()));
+    const failed = expect(client.tasks.get('t')).rejects.toBeInstanceOf(PerduraError);
+    await vi.advanceTimersByTimeAsync(60_000);
+    await failed;
+    expect(sent).toHaveLength(5);
+  });
 });
 
 describe('a list of the client', () => {
