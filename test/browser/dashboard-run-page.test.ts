@@ -91,7 +91,7 @@ describeInBrowser('the waterfall of a run', () => {
     await page.keyboard.press('End');
     await row(page, /^Step 1000, /).waitFor();
     await expect.poll(() => searchOf(page).step).toBe('1000');
-    const heights = await page.locator('.waterfall-rows .span-row').evaluateAll((all) => all.map((one) => one.clientHeight));
+    const heights = await page.locator('.waterfall-rows .span-row').evaluateAll((all) => all.map((one: any) => one.clientHeight));
     expect(new Set(heights)).toEqual(new Set([22]));
   });
 });

@@ -1,100 +1,15 @@
-import { join } from 'node:path';
-import { MantineProvider } from '@mantine/core';
-import type * as Queries from '@tanstack/react-query';
-import { type ComponentType, createElement } from 'react';
-import { renderToStaticMarkup } from 'react-dom/server';
-import type * as Router from 'react-router';
-import { runnerImport } from 'vite';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import type * as Context from '../../src/dashboard/api/context.tsx';
-import { browserSession } from '../../src/dashboard/api/session.ts';
 import { callsLine, formatElapsed, stepLine, tokensLine } from '../../src/dashboard/runs/compared.ts';
 import { emptyRun } from '../../src/dashboard/runs/run-state.ts';
+import { loadScreens, readFacts, toText } from '../support/browser/rendered.ts';
 
-const DASHBOARD = join(import.meta.dirname, '../../src/dashboard');
-const MODULE = `
-export { default as Usage } from '${DASHBOARD}/usage/usage.tsx';
-export { default as EvaluationPage } from '${DASHBOARD}/datasets/evaluation-page.tsx';
-export { Today } from '${DASHBOARD}/overview/today.tsx';
-export { RunHead } from '${DASHBOARD}/runs/run-head.tsx';
-export { SpanPanel } from '${DASHBOARD}/runs/span-panel.tsx';
-export { AlertPanel } from '${DASHBOARD}/resources/panels/alert-panel.tsx';
-export { WorldProvider } from '${DASHBOARD}/api/context.tsx';
-export { MemoryRouter, Routes, Route } from 'react-router';
-export { QueryClient, QueryCache, QueryClientProvider } from '@tanstack/react-query';`;
-
-type Screens = Record<'Usage' | 'EvaluationPage' | 'Today' | 'RunHead' | 'SpanPanel' | 'AlertPanel', ComponentType<any>>;
-type Loaded = Screens &
-  Pick<typeof Context, 'WorldProvider'> &
-  Pick<typeof Router, 'MemoryRouter' | 'Routes' | 'Route'> &
-  Pick<typeof Queries, 'QueryClient' | 'QueryCache' | 'QueryClientProvider'>;
-let the: Loaded;
-/** Imports the screens through Vite, because Node does not read JSX; all at once, so that they share React Query and Router. */
+let the: Awaited<ReturnType<typeof loadScreens>>;
 beforeAll(async () => {
-  vi.stubGlobal('sessionStorage', NO_STORE);
+  vi.stubGlobal('sessionStorage', { getItem: () => null, setItem() {} });
   vi.stubGlobal('location', { origin: 'https://perdura.example' });
-  const plugin = {
-    name: 'screens',
-    resolveId: (id: string) => (id === 'screens' ? id : null),
-    load: (id: string) => (id === 'screens' ? MODULE : null),
-  };
-  the = (await runnerImport<Loaded>('screens', { configFile: false, logLevel: 'silent', plugins: [plugin] })).module;
+  the = await loadScreens();
 });
-
 afterAll(() => vi.unstubAllGlobals());
-
-/** The replies of the service, by operation; a list is the reply of its first page. */
-type Replies = Record<string, unknown>;
-
-/** Returns a cache in which each query has its reply already. */
-function createClient(replies: Replies) {
-  const cache = new the.QueryCache();
-  const build = cache.build.bind(cache);
-  cache.build = ((client: Queries.QueryClient, options: Queries.QueryOptions, state?: Queries.QueryState) => {
-    const [operation, input] = options.queryKey as [string, object];
-    const reply = replies[operation];
-    const data = 'list' in input ? { pages: [reply], pageParams: [null] } : reply;
-    const known = {
-      ...{ data, dataUpdateCount: 1, dataUpdatedAt: Date.now(), error: null, errorUpdateCount: 0, errorUpdatedAt: 0 },
-    };
-    const idle = { fetchFailureCount: 0, fetchFailureReason: null, fetchMeta: null, isInvalidated: false, fetchStatus: 'idle' };
-    return build(
-      client,
-      options as never,
-      state ?? (reply === undefined ? undefined : ({ ...known, ...idle, status: 'success' } as never)),
-    );
-  }) as typeof cache.build;
-  return new the.QueryClient({ queryCache: cache });
-}
-
-const NO_STORE = { getItem: () => null, setItem: () => {}, removeItem: () => {} } as unknown as Storage;
-
-/** Returns the HTML of a screen that has these replies. */
-function render(screen: ComponentType<any>, { replies = {}, props = {}, at = '/', path = '*' }: Partial<Shown>): string {
-  const { WorldProvider, QueryClientProvider, MemoryRouter, Routes, Route } = the;
-  const route = createElement(Route, { path, element: createElement(screen, props) });
-  const page = createElement(QueryClientProvider, { client: createClient(replies) }, createElement(Routes, null, route));
-  const session = browserSession({ tab: NO_STORE, computer: NO_STORE });
-  const world = createElement(WorldProvider as ComponentType<object>, { session } as object, page);
-  return renderToStaticMarkup(createElement(MantineProvider, null, createElement(MemoryRouter, { initialEntries: [at] }, world)));
-}
-interface Shown {
-  replies: Replies;
-  props: object;
-  at: string;
-  /** The route, with the names of its parameters. */
-  path: string;
-}
-
-const toText = (html: string) =>
-  html
-    .replace(/<style[\s\S]*?<\/style>/g, '')
-    .replace(/<[^>]+>/g, ' ')
-    .replace(/\s+/g, ' ')
-    .trim();
-/** Returns the labelled facts of a screen. */
-const readFacts = (html: string) =>
-  Object.fromEntries([...html.matchAll(/<dt>(.*?)<\/dt><dd>(.*?)<\/dd>/gs)].map(([, label, value]) => [label, toText(value!)]));
 
 // Every number differs from all others and from their sums.
 const USAGE = { total_in: 101_009, total_out: 20_011, cache_read: 3_001, cache_write: 401, premium_requests: 53, cost: 61.27 };
@@ -139,7 +54,7 @@ describe('each figure of a screen is the one that its label says', () => {
     ];
     const replies = { get_task: detail, list_task_scores: { items: scores, total: 6, next: null } };
     const props = { task: TASK, status: 'completed', followed: { run: emptyRun, connection: 'ended', problem: null } };
-    const { Created, ...facts } = readFacts(render(the.RunHead, { replies, props }));
+    const { Created, ...facts } = readFacts(the.render(the.RunHead, { replies, props }));
     expect(facts).toEqual({
       ...{ Status: 'completed', Workflow: 'Daily', Agent: 'Clerk', Model: 'large', Turns: '19', Cost: '$61.27' },
       ...{ Tokens: '101,009 in, 20,011 out', Budget: '$61.27 of $97.50, 121,020 of 300,007 tokens, 1 h 15 min of 2 h 0 min' },
@@ -166,7 +81,7 @@ describe('each figure of a screen is the one that its label says', () => {
       get_dataset: { id: 'd', name: 'Set' },
       list_evaluation_results: { items: [], total: 0, next: null },
     };
-    const html = render(the.EvaluationPage, { replies, at: '/datasets/d/runs/e', path: '/datasets/:id/runs/:run_id' });
+    const html = the.render(the.EvaluationPage, { replies, at: '/datasets/d/runs/e', path: '/datasets/:id/runs/:run_id' });
     expect(readFacts(html)).toMatchObject({
       ...{ 'Pass rate': '69.4 %', Passed: '701 of 1009', Failed: '211', 'Not graded': '97', 'Runs at once': '13' },
       Took: '1 h 23 min',
@@ -182,11 +97,11 @@ describe('each figure of a screen is the one that its label says', () => {
       span: { ...span, copied: false, start: AT, end: '2019-03-05T12:13:16.000Z' },
     };
     const replies = { get_task_step: STEP };
-    expect(readFacts(render(the.SpanPanel, { replies, props }))).toMatchObject({
+    expect(readFacts(the.render(the.SpanPanel, { replies, props }))).toMatchObject({
       ...{ Duration: '2 min 3 s', Attempts: '5', Tokens: '101,009 in, 20,011 out', Cost: '$61.27' },
     });
     const of_call = { ...props, span: { ...props.span, id: '1-1', kind: 'tool' } };
-    expect(readFacts(render(the.SpanPanel, { replies, props: of_call }))).toMatchObject({ Attempts: '7' });
+    expect(readFacts(the.render(the.SpanPanel, { replies, props: of_call }))).toMatchObject({ Attempts: '7' });
   });
 
   it('in the comparison of runs', () => {
@@ -214,30 +129,92 @@ describe('each figure of a screen is the one that its label says', () => {
       },
     ];
     const none = { rows: [] };
-    const html = render(the.Usage, {
+    const html = the.render(the.Usage, {
       replies: { get_usage: { from: AT, to: AT, rows }, get_tool_usage: none, get_model_usage: none },
     });
     expect(toText(html)).toContain('6,004 Runs 604 (10 %) Failed 128,524 Tokens $72.77 Cost');
   });
 
   it('of the overview', () => {
-    const usage = { ...USAGE, runs: 4_001, completed: 3_301, failed: 503, halted: 197 };
+    vi.useFakeTimers({ toFake: ['Date'], now: new Date(2026, 0, 31, 15, 7, 30) });
+    const midnight = new Date(2026, 0, 31).toISOString();
+    const day = { ...USAGE, runs: 4_001, completed: 3_301, failed: 503, halted: 197, cost: 97.13 };
+    const today = { ...day, ...USAGE, runs: 11, failed: 7 };
     const tool = { calls: 7, failed: 3, error_rate: 0.4, p50_ms: 11 };
     const tools = [
       { ...tool, name: 'quick', p95_ms: 503, p99_ms: 7_919 },
       { ...tool, name: 'slow', p95_ms: 1_301, p99_ms: 1_907 },
     ];
     const waiting = { ...TASK, started_at: new Date(Date.now() - 3 * 3_600_000).toISOString() };
+    const spans: [operation: string, hours: number][] = [];
+    const note = (operation: string, { from, to }: { from: string; to: string }) =>
+      void spans.push([operation, (Date.parse(to) - Date.parse(from)) / 3_600_000]);
     const replies = {
-      get_usage: { rows: [usage] },
-      get_tool_usage: { rows: tools },
-      list_tasks: { items: [waiting], total: 1, next: null },
+      get_usage({ query }: { query: { from: string; to: string } }) {
+        note('get_usage', query);
+        return { rows: [query.from === midnight ? today : day] };
+      },
+      get_tool_usage({ query }: { query: { from: string; to: string } }) {
+        note('get_tool_usage', query);
+        return { rows: tools };
+      },
+      list_tasks: ({ query: { status, sort, limit } }: { query: { status: string; sort: string; limit: number } }) =>
+        status === 'waiting' && sort === 'oldest' && limit === 1 ? { items: [waiting], total: 1, next: null } : undefined,
     };
-    const text = toText(render(the.Today, { replies }));
+    const text = toText(the.render(the.Today, { replies }));
+    vi.useRealTimers();
     expect(text).toContain('Failed, last 24 hours 13 % of 4,001 runs');
     expect(text).toContain('Waiting longest Daily started 3 hours ago');
     expect(text).toContain('Spent today $61.27 121,020 tokens');
     expect(text).toContain('Slowest tool, last 24 hours slow 95 % within 1.3 s');
+    // Up to the end of the minute, so that a run that has ended just now is among them.
+    expect(spans).toEqual([
+      ['get_usage', 24],
+      ['get_usage', 15 + 8 / 60],
+      ['get_tool_usage', 24],
+    ]);
+  });
+
+  it('of the usage of the period, people and groups that are asked for', () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.UTC(2026, 0, 31, 12, 7, 30) });
+    const asked: Record<string, object[]> = {};
+    const none = (operation: string) => [
+      operation,
+      ({ query }: { query: object }) => {
+        asked[operation] = [...(asked[operation] ?? []), query];
+        return { from: AT, to: AT, rows: [] };
+      },
+    ];
+    const replies = Object.fromEntries(['get_usage', 'get_tool_usage', 'get_model_usage'].map(none));
+    const askedAt = (address: string) => {
+      for (const operation of Object.keys(asked)) delete asked[operation];
+      the.render(the.Usage, { replies, at: address });
+      return asked;
+    };
+    const to = '2026-01-31T12:08:00.000Z';
+    const week = { from: '2026-01-24T12:08:00.000Z', to };
+    expect(askedAt('/usage')).toMatchObject({
+      get_usage: [
+        { ...week, by: 'workflow' },
+        { ...week, by: 'workflow', interval: 'day' },
+      ],
+      get_tool_usage: [week],
+      get_model_usage: [week],
+    });
+    const day = { from: '2026-01-30T12:08:00.000Z', to, scope: 'all' };
+    expect(askedAt('/usage?days=1&scope=all')).toMatchObject({
+      get_usage: [
+        { ...day, by: 'owner' },
+        { ...day, by: 'owner', interval: 'hour' },
+      ],
+      get_tool_usage: [day],
+      get_model_usage: [day],
+    });
+    expect(askedAt('/usage?days=30&by=model')).toMatchObject({
+      get_usage: [{ from: '2026-01-01T12:08:00.000Z', to, by: 'model' }, {}],
+    });
+    expect(askedAt('/usage').get_usage?.[0]).not.toHaveProperty('scope');
+    vi.useRealTimers();
   });
 
   it('of an alert', () => {
@@ -252,6 +229,6 @@ describe('each figure of a screen is the one that its label says', () => {
     };
     const replies = { list_alert_events: { items: [], total: 0, next: null } };
     const props = { record: { ...record, measured_at: AT, muted_until: null } };
-    expect(readFacts(render(the.AlertPanel, { replies, props }))).toMatchObject({ Measured: '$12.34', State: 'ok' });
+    expect(readFacts(the.render(the.AlertPanel, { replies, props }))).toMatchObject({ Measured: '$12.34', State: 'ok' });
   });
 });

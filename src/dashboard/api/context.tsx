@@ -64,6 +64,7 @@ export const useClient = () => useWorld().client;
 
 export function useSession() {
   const { session } = useWorld();
-  const signed_in = useSyncExternalStore(session.subscribe, session.isSignedIn);
+  // Tests render without a browser: the server's value is the same.
+  const signed_in = useSyncExternalStore(session.subscribe, session.isSignedIn, session.isSignedIn);
   return { session, signed_in };
 }

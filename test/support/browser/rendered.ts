@@ -1,0 +1,167 @@
+import { join } from 'node:path';
+import { MantineProvider, type MantineThemeOverride } from '@mantine/core';
+import type * as Queries from '@tanstack/react-query';
+import { type ComponentType, createElement } from 'react';
+import { renderToStaticMarkup } from 'react-dom/server';
+import type * as Router from 'react-router';
+import { runnerImport } from 'vite';
+import type * as Context from '../../../src/dashboard/api/context.tsx';
+import { browserSession } from '../../../src/dashboard/api/session.ts';
+import type * as Catalog from '../../../src/dashboard/resources/catalog.tsx';
+
+const DASHBOARD = join(import.meta.dirname, '../../../src/dashboard');
+
+/** The components that tests render: the file of each. */
+const SCREENS = {
+  AgentPanel: 'resources/panels/agent-panel.tsx',
+  AlertPanel: 'resources/panels/alert-panel.tsx',
+  AlertStatus: 'resources/panels/alert-panel.tsx',
+  Banners: 'shell/banners.tsx',
+  Deliveries: 'runs/deliveries.tsx',
+  KeyPanel: 'resources/panels/key-panel.tsx',
+  NowLine: 'runs/now-line.tsx',
+  Overview: 'overview/overview.tsx',
+  Pauses: 'runs/pauses.tsx',
+  PromptForm: 'workflows/prompt-form.tsx',
+  RunActions: 'runs/run-actions.tsx',
+  RunCost: 'runs/run-cost.tsx',
+  RunHead: 'runs/run-head.tsx',
+  ScheduleActions: 'resources/panels/schedule-panel.tsx',
+  SourcePanel: 'resources/panels/knowledge-panel.tsx',
+  SpanPanel: 'runs/span-panel.tsx',
+  Today: 'overview/today.tsx',
+  TokenPanel: 'resources/panels/token-panel.tsx',
+  Transcript: 'runs/transcript.tsx',
+  Versions: 'workflows/versions.tsx',
+} as const;
+/** Those that are the default export of their file. */
+const PAGES = {
+  EvaluationPage: 'datasets/evaluation-page.tsx',
+  Tasks: 'runs/tasks.tsx',
+  Usage: 'usage/usage.tsx',
+  WorkflowPage: 'workflows/workflow-page.tsx',
+} as const;
+
+const MODULE = `
+${Object.entries(SCREENS)
+  .map(([name, file]) => `export { ${name} } from '${DASHBOARD}/${file}';`)
+  .join('\n')}
+${Object.entries(PAGES)
+  .map(([name, file]) => `export { default as ${name} } from '${DASHBOARD}/${file}';`)
+  .join('\n')}
+export { CATALOG } from '${DASHBOARD}/resources/catalog.tsx';
+export { theme } from '${DASHBOARD}/theme.ts';
+export { WorldProvider } from '${DASHBOARD}/api/context.tsx';
+export { MemoryRouter, Routes, Route } from 'react-router';
+export { QueryClient, QueryCache, QueryClientProvider } from '@tanstack/react-query';`;
+
+type Screens = Record<keyof typeof SCREENS | keyof typeof PAGES, ComponentType<any>>;
+type Modules = Screens &
+  Pick<typeof Catalog, 'CATALOG'> &
+  Pick<typeof Context, 'WorldProvider'> &
+  Pick<typeof Router, 'MemoryRouter' | 'Routes' | 'Route'> &
+  Pick<typeof Queries, 'QueryClient' | 'QueryCache' | 'QueryClientProvider'> & { theme: MantineThemeOverride };
+
+let modules: Promise<Modules> | undefined;
+
+/**
+ * Imports the screens through Vite, because Node does not read JSX; all at once and for all files of a process, so that they share
+ * React Query and Router.
+ */
+async function loadModules(): Promise<Modules> {
+  const plugin = {
+    name: 'screens',
+    resolveId: (id: string) => (id === 'screens' ? id : null),
+    load: (id: string) => (id === 'screens' ? MODULE : null),
+  };
+  return (await runnerImport<Modules>('screens', { configFile: false, logLevel: 'silent', plugins: [plugin] })).module;
+}
+
+/** The reply of an operation to an input, or to any; a list is the reply of its first page. */
+type Reply = object | undefined;
+export type Replies = Record<string, Reply | ((input: any) => Reply)>;
+
+export interface Shown {
+  replies?: Replies;
+  props?: object;
+  at?: string;
+  /** The route, with the names of its parameters. */
+  path?: string;
+  /** True if an access token is known. */
+  signed_in?: boolean;
+}
+
+const createStore = (token: string | null) => ({ getItem: () => token, setItem() {}, removeItem() {} }) as unknown as Storage;
+
+/** Returns a cache in which each query has its reply already; a query without one is loading. */
+function createClient(the: Modules, replies: Replies) {
+  const cache = new the.QueryCache();
+  const build = cache.build.bind(cache);
+  cache.build = ((client: Queries.QueryClient, options: Queries.QueryOptions, state?: Queries.QueryState) => {
+    if (options.queryHash && cache.get(options.queryHash)) return build(client, options as never, state);
+    const [operation, input = {}] = options.queryKey as [string, { list?: object }];
+    const answer = replies[operation];
+    const reply = typeof answer === 'function' ? answer(input.list ? { ...input, query: input.list } : input) : answer;
+    const data = input.list && reply ? { pages: [reply], pageParams: [null] } : reply;
+    const known = {
+      ...{ data, dataUpdateCount: 1, dataUpdatedAt: Date.now(), error: null, errorUpdateCount: 0, errorUpdatedAt: 0 },
+    };
+    const idle = { fetchFailureCount: 0, fetchFailureReason: null, fetchMeta: null, isInvalidated: false, fetchStatus: 'idle' };
+    return build(
+      client,
+      options as never,
+      state ?? (reply === undefined ? undefined : ({ ...known, ...idle, status: 'success' } as never)),
+    );
+  }) as typeof cache.build;
+  return new the.QueryClient({ queryCache: cache });
+}
+
+/** Imports the screens. `render` returns the HTML of one that has its replies already. */
+export async function loadScreens() {
+  modules ??= loadModules();
+  const the = await modules;
+  function render(
+    screen: ComponentType<any>,
+    { replies = {}, props = {}, at = '/', path = '*', signed_in = false }: Shown,
+  ): string {
+    const { WorldProvider, QueryClientProvider, MemoryRouter, Routes, Route, theme } = the;
+    const route = createElement(Route, { path, element: createElement(screen, props) });
+    const page = createElement(QueryClientProvider, { client: createClient(the, replies) }, createElement(Routes, null, route));
+    const session = browserSession({ tab: createStore(signed_in ? 'token' : null), computer: createStore(null) });
+    const world = createElement(WorldProvider as ComponentType<object>, { session } as object, page);
+    const router = createElement(MemoryRouter, { initialEntries: [at] }, world);
+    return renderToStaticMarkup(createElement(MantineProvider, { theme }, router));
+  }
+  return { ...the, render };
+}
+
+export const toText = (html: string) =>
+  html
+    .replace(/<style[\s\S]*?<\/style>/g, '')
+    .replace(/<[^>]+>/g, ' ')
+    .replaceAll('&#x27;', "'")
+    .replaceAll('&quot;', '"')
+    .replace(/\s+/g, ' ')
+    .trim();
+
+/** Returns the labelled facts of a screen. */
+export const readFacts = (html: string) =>
+  Object.fromEntries([...html.matchAll(/<dt>(.*?)<\/dt><dd>(.*?)<\/dd>/gs)].map(([, label, value]) => [label, toText(value!)]));
+
+/** Returns the buttons of a screen: the title of each that is disabled, or true, by its text. */
+export const readButtons = (html: string) =>
+  Object.fromEntries(
+    [...html.matchAll(/<button([^>]*)>(.*?)<\/button>/gs)].map(([, attributes = '', content = '']) => [
+      toText(content),
+      /\sdisabled=/.test(attributes) ? (/\stitle="([^"]*)"/.exec(attributes)?.[1] ?? 'disabled') : true,
+    ]),
+  );
+
+/** Returns the addresses of a screen's links, by their text. */
+export const readLinks = (html: string) =>
+  Object.fromEntries(
+    [...html.matchAll(/<a([^>]*)>(.*?)<\/a>/gs)].map(([, attributes = '', content = '']) => [
+      toText(content),
+      (/\shref="([^"]*)"/.exec(attributes)?.[1] ?? '').replaceAll('&amp;', '&'),
+    ]),
+  );
