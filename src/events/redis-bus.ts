@@ -72,7 +72,7 @@ export function redisBus({ url, log }: RedisBusOptions): EventBus {
     announce(workflow_id, notice) {
       if (publisher.status !== 'ready') return;
       const whole = JSON.stringify(notice);
-      const payload = whole.length > LARGEST_NOTICE ? JSON.stringify({ last: notice.last }) : whole;
+      const payload = Buffer.byteLength(whole) > LARGEST_NOTICE ? JSON.stringify({ last: notice.last }) : whole;
       publisher
         .publish(toChannel(workflow_id), payload)
         .catch((error: Error) => reportOnce(`Redis did not accept an event; watchers read it from the record: ${error.message}`));

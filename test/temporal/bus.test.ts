@@ -123,6 +123,20 @@ describe.each(buses)('the bus over %s', (_name, open) => {
     one.end();
   });
 
+  it('carries no event that is too large, and reports that there is one', async () => {
+    const { heard, end } = await listen();
+    const event = { type: 'log' as const, data: { event: 'completed' as const, detail: 'ä'.repeat(50_000) }, timestamp: 'now' };
+    await opened.announce({ last: 3, task_id: 't', events: [event] });
+    await opened.announce({ last: 5 });
+    await expect
+      .poll(() => heard.map(({ last, events }) => [last, events]))
+      .toEqual([
+        [3, undefined],
+        [5, undefined],
+      ]);
+    end();
+  });
+
   it('notifies listeners of possibly missed events after its connection breaks, and continues', async () => {
     const { heard, missed, end } = await listen();
     const before = missed();
