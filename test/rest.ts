@@ -4,7 +4,7 @@
  */
 export const REST: Readonly<Record<string, string>> = {
   'api/audit-webhook': 'outages of a receiver',
-  'api/chat-stops': 'connections that end',
+  'api/chat-stops-elsewhere': 'processes that stop the replies of others',
   'api/compat-tool-choice': 'every choice of a tool with every door',
   'api/crowded': 'a crowded database',
   'api/floor': 'the largest requests',
@@ -18,7 +18,6 @@ export const REST: Readonly<Record<string, string>> = {
   'api/retention-plans': 'large tables',
   'api/silent-connections': 'silent connections',
   'api/tenants-effects': 'every effect for every person',
-  'api/trust-proxy': 'processes with other settings',
   'api/without-python': 'a service without Python',
   'browser/dashboard-actions': 'every action of every screen',
   'browser/dashboard-edits': 'every form',
@@ -86,7 +85,6 @@ export const REST: Readonly<Record<string, string>> = {
   'toolrunner/attacks/protocol': 'attacks in every tier',
   'toolrunner/attacks/resources': 'bombs of memory, processes and files',
   'toolrunner/attacks/servers': 'attacks in every tier',
-  'toolrunner/egress': 'attacks in every tier',
   'toolrunner/host-paths': 'attacks in every tier',
   'toolrunner/left-in-every-tier': 'each scene in every tier, as root and as an ordinary user',
   'toolrunner/packages': 'packages from PyPI',

@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Client } from '../support/client.ts';
 import { ALICE, startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { startApiProcess } from '../support/machine/processes.ts';
-import { hangs, says } from '../support/peers/model-server.ts';
+import { hangs } from '../support/peers/model-server.ts';
 import { until } from '../support/until.ts';
 
 let here: TestInstallation;
@@ -65,39 +64,6 @@ it('stores no reply that was stopped before its first word', async () => {
   await here.alice.ok(here.alice.post(stop));
   expect(await whole()).toEqual(['session', 'error']);
   expect((await stored()).message_count).toBe(1);
-});
-
-it('stops a reply that another API process is writing', { timeout: 60_000 }, async () => {
-  const [writer, other] = await Promise.all([startApiProcess(here.setting), startApiProcess(here.setting)]);
-  const { stop, whole, stored } = await hanging('A beginning', writer);
-  await other.client.ok(other.client.post(stop));
-  expect(await whole()).toEqual(['session', 'delta', 'done']);
-  expect((await stored()).messages).toMatchObject(REPLIED);
-  await Promise.all([writer.api.end('SIGTERM'), other.api.end('SIGTERM')]);
-});
-
-/** No process reaches the bus, so no notice reaches another one. */
-const WITHOUT_NOTICES = { REDIS_URL: 'redis://127.0.0.1:1' };
-
-it('stops a reply that another API process is writing, although no notice reaches it, and no later reply', {
-  timeout: 60_000,
-}, async () => {
-  const [writer, other] = await Promise.all([
-    startApiProcess(here.setting, WITHOUT_NOTICES),
-    startApiProcess(here.setting, WITHOUT_NOTICES),
-  ]);
-  const aborted = here.model.aborted();
-  const { stop, whole, stored } = await hanging('A beginning', writer);
-  await other.client.ok(other.client.post(stop));
-  expect(await whole()).toEqual(['session', 'delta', 'done']);
-  expect(here.model.aborted()).toBe(aborted + 1);
-  const { id: session_id, messages } = await stored();
-  expect(messages).toMatchObject(REPLIED);
-  here.model.script(says('It continues.', { pause_ms: 1_000 }));
-  const later = await writer.client.post(path(agent_id), { message: 'And?', session_id });
-  expect(later.body).toContain('"type":"done"');
-  expect((await stored()).messages.at(-1)).toMatchObject({ role: 'assistant', content: 'It continues.' });
-  await Promise.all([writer.api.end('SIGTERM'), other.api.end('SIGTERM')]);
 });
 
 it('stops a reply whose session is deleted', async () => {

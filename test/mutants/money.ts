@@ -114,6 +114,6 @@ export default [
     text: 'count > (stops ?? 0)',
     replacement: 'false',
     harm: 'A chat reply that was stopped continues, and is paid, if the notice to its server is lost.',
-    tests: [{ file: 'test/api/chat-stops.test.ts', name: 'although no notice reaches' }],
+    tests: [{ file: 'test/api/chat-stops-elsewhere.test.ts', name: 'although no notice reaches' }],
   },
 ] satisfies Mutant[];

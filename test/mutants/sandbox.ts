@@ -8,7 +8,7 @@ export default [
     text: "if (address.range() !== 'unicast') return false;",
     replacement: "if (address.range() === 'loopback') return false;",
     harm: 'Users reach the private network and the metadata service through the platform.',
-    tests: [{ file: 'test/toolrunner/egress.test.ts', name: 'refuse ' }],
+    tests: [{ file: 'test/unit/egress/proxy.test.ts', name: 'refuse ' }],
   },
   {
     id: 'sandbox/first-address',
@@ -17,7 +17,7 @@ export default [
     text: "({ judgement }) => judgement === 'allowed'",
     replacement: "(_, index) => checked_addresses[0]?.judgement === 'allowed' || index < 0",
     harm: 'A name with one public address opens the private ones next to it.',
-    tests: [{ file: 'test/toolrunner/egress.test.ts', name: 'name the addresses to dial' }],
+    tests: [{ file: 'test/unit/egress/proxy.test.ts', name: 'name the addresses to dial' }],
   },
   {
     id: 'sandbox/resolved-twice',
@@ -26,7 +26,7 @@ export default [
     text: 'lookup: (_hostname, { all }, done) => (all ? done(null, addresses) : done(null, first.address, first.family)),',
     replacement: '',
     harm: 'A name that was judged is resolved again and leads elsewhere.',
-    tests: [{ file: 'test/toolrunner/egress.test.ts', name: 'never tries an address that was not judged' }],
+    tests: [{ file: 'test/unit/egress/proxy.test.ts', name: 'never tries an address that was not judged' }],
   },
   {
     id: 'sandbox/loopback-for-the-sandbox',
@@ -53,7 +53,7 @@ export default [
     text: 'passes.delete(token);',
     replacement: '',
     harm: 'A tool that has ended keeps its way into the network.',
-    tests: [{ file: 'test/toolrunner/egress.test.ts', name: 'serves nobody without a pass' }],
+    tests: [{ file: 'test/unit/egress/proxy.test.ts', name: 'serves nobody without a pass' }],
   },
   {
     id: 'sandbox/home-of-perdura',

@@ -90,7 +90,7 @@ const RULES: Record<RuleName, Judged> = {
       'api/compat.test.ts: expect(status)': 'which of the two depends on how soon a worker takes the run',
       'api/dashboards.test.ts: expect(answer, way)': 'some are refused by the parser of requests, others are not found',
       'api/uploads.test.ts: expect': 'of many forms, each with its next step',
-      'toolrunner/egress.test.ts: expect(dialEgress': 'some systems read the name as loopback and some as nothing',
+      'unit/egress/proxy.test.ts: expect(dialEgress': 'some systems read the name as loopback and some as nothing',
       'toolrunner/attacks/network.test.ts: expect(error)': 'of many attacks, each refused at its own place',
     },
   },

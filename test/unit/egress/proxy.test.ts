@@ -1,11 +1,13 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { createServer, type IncomingMessage } from 'node:http';
 import { type AddressInfo, connect, createServer as createTcpServer, isIPv6 } from 'node:net';
-import { networkInterfaces } from 'node:os';
+import { networkInterfaces, tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { dialEgress, resolveAllowedAddresses } from '../../src/egress/dial.ts';
-import { type EgressProxy, startEgressProxy } from '../../src/egress/proxy.ts';
-import { egressRules } from '../../src/egress/rules.ts';
+import { dialEgress, resolveAllowedAddresses } from '../../../src/egress/dial.ts';
+import { type EgressProxy, startEgressProxy } from '../../../src/egress/proxy.ts';
+import { egressRules } from '../../../src/egress/rules.ts';
 
 const resolving =
   (...addresses: string[]) =>
@@ -180,6 +182,19 @@ describe('dialling', () => {
     server.close();
   });
 
+  it('reports the reason of each address that refuses', async () => {
+    const open = egressRules(['127.0.0.0/8']);
+    const server = await listening('127.0.0.1');
+    server.close();
+    const refused = dialEgress({ hostname: 'some.example', port: server.port }, open, {
+      resolve: resolving('127.0.0.2', '127.0.0.3'),
+    });
+    await expect(refused).rejects.toMatchObject({
+      code: 'ECONNREFUSED',
+      message: `connect ECONNREFUSED 127.0.0.2:${server.port}; connect ECONNREFUSED 127.0.0.3:${server.port}`,
+    });
+  });
+
   it('never tries an address that was not judged, or was denied', async () => {
     const server = await listening('127.0.0.1');
     const denied = await listening('127.0.0.2', server.port);
@@ -201,10 +216,10 @@ describe('the egress proxy', () => {
   });
 
   async function origin(
-    answer: (url: string) => { status: number; headers?: Record<string, string>; body?: string },
+    answer: (url: string, incoming: IncomingMessage) => { status: number; headers?: Record<string, string>; body?: string },
   ): Promise<number> {
     const server = createServer((incoming, outgoing) => {
-      const { status, headers, body } = answer(incoming.url ?? '');
+      const { status, headers, body } = answer(incoming.url ?? '', incoming);
       outgoing.writeHead(status, headers ?? {}).end(body ?? JSON.stringify(incoming.headers));
     }).listen(0, '127.0.0.1');
     await new Promise((resolve) => server.once('listening', resolve));
@@ -254,6 +269,117 @@ describe('the egress proxy', () => {
     const { port: at, admit } = await proxy([`127.0.0.1:${port}`]);
     const said = await ask(at, `CONNECT 127.0.0.1:${port} HTTP/1.1\r\n${auth(admit().token)}\r\nGET / HTTP/1.0\r\n\r\n`);
     expect(said).toMatch(/^HTTP\/1.1 200 Connected\r\n\r\nHTTP\/1.1 200 OK[\s\S]*inside/);
+  });
+
+  it('passes method and body on, and the answer as it is', async () => {
+    const port = await origin((_, incoming) => ({
+      status: 418,
+      headers: { 'x-answer': 'kept' },
+      body: `${incoming.method} ${incoming.url} ${JSON.stringify(incoming.headers)}`,
+    }));
+    const { port: at, admit } = await proxy([`127.0.0.1:${port}`]);
+    const fields = ['Connection: close', 'Proxy-Connection: keep-alive', 'TE: trailers', 'X-Own: kept', 'Content-Length: 3'];
+    const said = await ask(
+      at,
+      `PUT http://127.0.0.1:${port}/a?b=c HTTP/1.1\r\nHost: other\r\n${auth(admit().token)}${fields.join('\r\n')}\r\n\r\nabc`,
+    );
+    expect(said).toContain('HTTP/1.1 418');
+    expect(said).toMatch(/x-answer: kept/i);
+    expect(said).toContain('PUT /a?b=c ');
+    expect(said).toContain('"x-own":"kept"');
+    expect(said).toContain('"content-length":"3"');
+    expect(said).toContain(`"host":"127.0.0.1:${port}"`);
+    expect(said).not.toMatch(/"(te|proxy-connection|proxy-authorization)":/);
+  });
+
+  it('passes on what was sent together with the request for a tunnel, and both directions after it', async () => {
+    const server = createTcpServer((socket) => socket.on('data', (chunk) => socket.write(`<${chunk}>`))).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    closing.push(() => server.close());
+    const { port } = server.address() as AddressInfo;
+    const { port: at, admit } = await proxy([`127.0.0.1:${port}`]);
+    const socket = connect(at, '127.0.0.1');
+    const said: string[] = [];
+    socket.setEncoding('utf8').on('data', (chunk: string) => said.push(chunk));
+    socket.write(`CONNECT 127.0.0.1:${port} HTTP/1.1\r\n${auth(admit().token)}\r\nfirst`);
+    await expect.poll(() => said.join('')).toBe('HTTP/1.1 200 Connected\r\n\r\n<first>');
+    socket.write('second');
+    await expect.poll(() => said.join('')).toContain('<first><second>');
+    socket.destroy();
+  });
+
+  it('names the reason if nobody answers, and if the address is not allowed', async () => {
+    const port = await origin(() => ({ status: 200 }));
+    await closing.pop()?.();
+    const { port: at, admit } = await proxy([`127.0.0.1:${port}`]);
+    const { token } = admit();
+    const tunnel = (target: string) => `CONNECT ${target} HTTP/1.1\r\n${auth(token)}\r\n`;
+    for (const request of [get(`http://127.0.0.1:${port}/`, token), tunnel(`127.0.0.1:${port}`)])
+      expect(await ask(at, request)).toMatch(/^HTTP\/1.1 502 The connection could not be made: ECONNREFUSED/);
+    for (const request of [get('http://10.0.0.1/', token), tunnel('10.0.0.1:443')])
+      expect(await ask(at, request)).toMatch(/^HTTP\/1.1 403 Connections to 10.0.0.1 are not allowed from here/);
+    expect(await ask(at, get(`https://127.0.0.1:${port}/`, token))).toMatch(/^HTTP\/1.1 400 Only http:/);
+  });
+
+  it('holds 64 connections of one pass at a time, and those of another pass besides', async () => {
+    const server = createTcpServer(() => {}).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    closing.push(() => server.close());
+    const { port } = server.address() as AddressInfo;
+    const { port: at, admit } = await proxy([`127.0.0.1:${port}`]);
+    const open = async (token: string) => {
+      const socket = connect(at, '127.0.0.1');
+      socket.on('error', () => {});
+      socket.write(`CONNECT 127.0.0.1:${port} HTTP/1.1\r\n${auth(token)}\r\n`);
+      const [said] = await once(socket, 'data');
+      return { socket, status: String(said).split(' ')[1] };
+    };
+    const [one, other] = [admit(), admit()];
+    const held = await Promise.all(Array.from({ length: 64 }, () => open(one.token)));
+    expect(new Set(held.map(({ status }) => status))).toEqual(new Set(['200']));
+    expect((await open(one.token)).status).toBe('429');
+    expect(await ask(at, get(`http://127.0.0.1:${port}/`, one.token))).toContain('429 Too many connections at once');
+    expect((await open(other.token)).status).toBe('200');
+    held[0]?.socket.destroy();
+    await expect.poll(async () => (await open(one.token)).status).toBe('200');
+    one.revoke();
+    other.revoke();
+  });
+
+  it('ends a plain request with its pass, and every connection when it closes', async () => {
+    const hanging = createServer(() => {}).listen(0, '127.0.0.1');
+    await once(hanging, 'listening');
+    closing.push(() => {
+      hanging.closeAllConnections();
+      hanging.close();
+    });
+    const { port } = hanging.address() as AddressInfo;
+    const { port: at, admit, close } = await startEgressProxy({ rules: egressRules([`127.0.0.1:${port}`]) });
+    const [first, second] = [admit(), admit()];
+    const asking = [first, second].map(async ({ token }) => {
+      const asked = once(hanging, 'request');
+      const answer = ask(at, get(`http://127.0.0.1:${port}/`, token));
+      await asked;
+      return { answer };
+    });
+    const [one, other] = await Promise.all(asking);
+    first.revoke();
+    expect(await one?.answer).toBe('');
+    await close();
+    expect(await other?.answer).toBe('');
+  });
+
+  it('listens on a file that every user of the machine may open, and on no port', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'perdura-proxy-'));
+    closing.push(() => rmSync(folder, { recursive: true }));
+    const path = join(folder, 'proxy.sock');
+    const started = await startEgressProxy({ rules: egressRules([]), path });
+    closing.push(() => started.close());
+    expect([started.port, statSync(path).mode & 0o777]).toEqual([0, 0o666]);
+    const socket = connect(path);
+    socket.write('CONNECT 127.0.0.1:1 HTTP/1.1\r\n\r\n');
+    expect(String((await once(socket, 'data'))[0])).toContain('407');
+    socket.destroy();
   });
 
   it('refuses where a redirect leads, like any other request', async () => {
