@@ -19,3 +19,25 @@ it('a request that fails after it opened a secret keeps the secret out of the lo
   expect(lines.join('\n')).toContain('The target said [redacted] and [redacted]');
   expect(`${reply.body} ${lines}`).not.toContain('canary');
 });
+
+it('an answer is without the secrets that its request opened, in JSON and in text, and without those of another request', async () => {
+  const scope = createSecretScope([]);
+  const http = Fastify();
+  redactReplies(http, scope);
+  http.get('/json', async (_, reply) => {
+    scope.recordSecret('canary "quoted"');
+    return reply.type('application/json').send(JSON.stringify({ said: 'It is canary "quoted".', other: 'kept' }));
+  });
+  http.get('/text', async (_, reply) => {
+    scope.recordSecret('canary-of-text');
+    const body = 'It is canary-of-text.';
+    return reply.type('text/plain').header('content-length', body.length).send(body);
+  });
+  http.get('/other', async (_, reply) => reply.type('text/plain').send('canary-of-text'));
+  expect((await http.inject('/json')).json()).toEqual({ said: 'It is [redacted].', other: 'kept' });
+  const text = await http.inject('/text');
+  expect([text.body, text.headers['content-length']]).toEqual(['It is [redacted].', String('It is [redacted].'.length)]);
+  // What nobody opened in this request is no secret of it.
+  expect((await http.inject('/other')).body).toBe('canary-of-text');
+  await http.close();
+});

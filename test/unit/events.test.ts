@@ -48,6 +48,20 @@ describe('the map of events', () => {
     expect(event.type === 'log' && event.data.event === 'tool_result' && event.data.fialed).toBe(undefined);
   });
 
+  it('carries every figure of the usage under its own name, and the sums under those of other clients', () => {
+    const usage = { total_in: 101, total_out: 53, cost: 0.017, cache_read: 31, cache_write: 13, premium_requests: 7 };
+    const sums = { total_input_tokens: 101, total_output_tokens: 53, total_cost: 0.017, total_premium_requests: 7 };
+    const events = createTaskEvents('t', () => at);
+    expect(events.usage(usage)).toEqual({ type: 'usage', data: { ...usage, ...sums }, timestamp: at });
+    expect(events.usage({ ...usage, estimated: true }).data).toEqual({ ...usage, ...sums, estimated: true });
+    expect(events.status('failed', 3, { error: 'No', error_code: 'no' })).toEqual({
+      ...{ type: 'status', timestamp: at },
+      data: { status: 'failed', current_turn: 3, task_id: 't', error: 'No', error_code: 'no' },
+    });
+    expect(events.message('tool', 'x', { call_id: '1-0' }).data).toEqual({ role: 'tool', content: 'x', call_id: '1-0' });
+    expect(events.delta('x').data).toEqual({ delta: 'x' });
+  });
+
   it('says of each event when it happens', () => {
     for (const [name, { description }] of Object.entries({ ...LOG_EVENTS, ...EVENT_TYPES })) {
       expect(description, name).toMatch(/^[A-Z].*\.$/);

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { type AskModel, chatReplies, MOST_KEPT } from '../../../src/chat/replies.ts';
 
 type Event = Record<string, unknown>;
@@ -133,5 +133,92 @@ describe('a chat reply', () => {
     await replies.close(1);
     await new Promise((resolve) => setTimeout(resolve, 10));
     expect(signals.map(({ aborted }) => aborted)).toEqual([false]);
+  });
+});
+
+describe('a reply that another process knows of', () => {
+  afterEach(() => void vi.useRealTimers());
+
+  /** Replies of sessions whose stops are recorded here; a session without a number was deleted. */
+  function recorded(ask: AskModel, stops: Record<string, number>, more: object = {}) {
+    const [kept, stored]: [string[][], unknown[]] = [[], []];
+    const store = {
+      stops: async (ids: string[]) => new Map(ids.flatMap((id) => (id in stops ? [[id, stops[id] as number] as const] : []))),
+      messages: async () => [
+        { id: 'before', role: 'user', content: 'Hi' },
+        { id: 'q', role: 'user', content: 'Talk' },
+        { id: 'later', role: 'user', content: 'And?' },
+      ],
+      isBehindAnother: async () => false,
+      keepReplying: async (ids: string[]) => void kept.push(ids),
+      endReplying: async () => {},
+      answer: async (session_id: string, { content }: { content: string }) => void stored.push([session_id, content]),
+      ...more,
+    };
+    return { kept, stored, replies: chatReplies({ store: store as never, ask }) };
+  }
+
+  it('is stopped within seconds by a stop that is recorded after it began, and not by one before', async () => {
+    vi.useFakeTimers();
+    const stops = { mine: 7, other: 3 };
+    const { kept, stored, replies } = recorded(waits('so far'), stops);
+    const ended: string[] = [];
+    for (const id of ['mine', 'other'] as const) void read(replies.start(turn(id))).then(() => ended.push(id));
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect([ended, kept]).toEqual([[], [['q', 'q']]]);
+    stops.mine = 8;
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect([ended, stored]).toEqual([['mine'], [['mine', 'so far']]]);
+    replies.stop('other');
+    await vi.advanceTimersByTimeAsync(0);
+    expect([ended, vi.getTimerCount()]).toEqual([['mine', 'other'], 0]);
+  });
+
+  it('ends with its session, and is not stored', async () => {
+    vi.useFakeTimers();
+    const stops: Record<string, number> = { gone: 1 };
+    const { stored, replies } = recorded(waits('so far'), stops);
+    const events = read(replies.start(turn('gone')));
+    await vi.advanceTimersByTimeAsync(0);
+    delete stops.gone;
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect([(await events).at(-1), stored]).toEqual([{ type: 'error', message: 'The chat session was deleted' }, []]);
+  });
+
+  it('waits for the earlier one of its session, and is given the messages up to its question', async () => {
+    vi.useFakeTimers();
+    let behind = true;
+    const asked: unknown[] = [];
+    const ask: AskModel = async (_turn, history) => {
+      asked.push(history.map(({ content }) => content));
+      return { text: 'x', usage: USAGE };
+    };
+    const { replies } = recorded(ask, { s: 0 }, { isBehindAnother: async () => behind });
+    const events = read(replies.start(turn()));
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(asked).toEqual([]);
+    behind = false;
+    await vi.advanceTimersByTimeAsync(250);
+    expect([(await events).at(-1)?.type, asked]).toEqual(['done', [['Hi', 'Talk']]]);
+  });
+
+  it('that fails lets the next one begin, and one that was cut at the output limit is marked', async () => {
+    const ended: string[] = [];
+    const failing = recorded(
+      async () => Promise.reject(new Error('no')),
+      { s: 0 },
+      {
+        endReplying: async (id: string) => void ended.push(id),
+      },
+    );
+    await read(failing.replies.start(turn()));
+    expect(ended).toEqual(['q']);
+    const cut = recorded(async () => ({ text: 'x', usage: USAGE, truncated: true }), { s: 0 });
+    expect((await read(cut.replies.start(turn()))).at(-1)).toEqual({
+      type: 'done',
+      usage: USAGE,
+      message_id: 'm',
+      truncated: true,
+    });
   });
 });
