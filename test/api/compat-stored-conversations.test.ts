@@ -128,6 +128,26 @@ describe('a conversation', () => {
     for (let count = 0; count < 4; count += 1) expect(await add()).toBeNull();
     expect(await add()).toMatchObject({ status: 400, code: 'conversation_too_long' });
   });
+
+  it('is full at 5,000 items', async () => {
+    const { id } = await alice.conversations.create();
+    const item = JSON.stringify({
+      type: 'message',
+      role: 'user',
+      status: 'completed',
+      content: [{ type: 'input_text', text: 'x' }],
+    });
+    await here.sql(
+      `WITH added AS (
+         INSERT INTO conversation_items (id, conversation_id, position, item, created_by)
+         SELECT gen_random_uuid(), $1, n, $2::jsonb, $3 FROM generate_series(1, 4999) n RETURNING 1)
+       UPDATE conversations SET last_position = (SELECT count(*) FROM added) WHERE id = $1`,
+      ...[id.replace('conv_', ''), item, here.people.alice.subject],
+    );
+    const add = () => refusal(alice.conversations.items.create(id, { items: [user('one more')] }));
+    expect(await add()).toBeNull();
+    expect(await add()).toMatchObject({ status: 400, code: 'conversation_too_long' });
+  });
 });
 
 describe('a response in a conversation', () => {

@@ -209,6 +209,10 @@ describe('the MCP server', () => {
     const client = await connected(here.people.alice.token);
     const { tools } = await client.listTools();
     const tool = tools.find(({ name }) => name === `Sum_it_up_${workflow_id.slice(-8)}`);
+    const long = await here.workflow({ workflow: { title: `¿Ünïcode ${'très '.repeat(30)}long?` } });
+    const named = (await client.listTools()).tools.map(({ name }) => name);
+    expect(named.filter((name) => !/^[A-Za-z0-9_-]{1,64}$/.test(name))).toEqual([]);
+    expect(named.filter((name) => name.endsWith(long.slice(-8)))).toEqual([expect.stringMatching(/^U_?ni_?code_tre_?s_/)]);
     here.model.script(asks({ name: 'no-such' }), says('Summed.'));
     const progress: string[] = [];
     const onprogress = ({ message = '' }: { message?: string }) => void progress.push(message);

@@ -40,6 +40,23 @@ describe('skills', () => {
   });
 });
 
+describe('agents', () => {
+  it('are listed by the tags of their MCP servers and of their knowledge, any of them', async () => {
+    const { alice } = here;
+    const [red, blue, green] = ['red', 'blue', 'green'].map((tag) => unique(tag).replace(' ', '-'));
+    const ids = [
+      await agent({ mcp_server_tags: [red] }),
+      await agent({ knowledge_tags: [blue] }),
+      await agent({ knowledge_tags: [green] }),
+    ];
+    const listed = async (query: string) => (await alice.get(`/api/agents?${query}`)).body.map(({ id }: { id: string }) => id);
+    expect(await listed(`tag=${red}`)).toEqual([ids[0]]);
+    expect(await listed(`tag=${blue}`)).toEqual([ids[1]]);
+    expect(await listed(`tags=${blue}, ${red}`)).toEqual([ids[1], ids[0]]);
+    expect(await listed(`tag=${red?.slice(0, -1)}`)).toEqual([]);
+  });
+});
+
 describe('guardrails', () => {
   it("fills in the defaults of a configuration's type and rejects wrong fields", async () => {
     const { alice } = here;

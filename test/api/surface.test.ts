@@ -40,6 +40,8 @@ function faultsOf({ headers }: RawReply): string[] {
     opener: headers['cross-origin-opener-policy'] === 'same-origin',
     resource: headers['cross-origin-resource-policy'] === 'same-origin',
     cache: headers['cache-control'] !== undefined,
+    frame: headers['x-frame-options'] === 'DENY',
+    permissions: headers['permissions-policy'] === 'camera=(), geolocation=(), microphone=()',
   };
   return Object.keys(wanted).filter((name) => !wanted[name]);
 }
@@ -91,9 +93,12 @@ describe('security headers', () => {
     };
     const faulty = Object.entries(replies).filter(([, reply]) => faultsOf(reply).length > 0);
     expect(faulty.map(([name, reply]) => `${name} ${reply.status}: ${faultsOf(reply)}`)).toEqual([]);
-    // Pages need a policy under which their own scripts run.
+    // Pages need a policy under which their own scripts run, and nothing else does.
     for (const page of [replies.docs, replies.dashboard])
-      expect(page.headers['content-security-policy']).toMatch(/default-src 'self'.*frame-ancestors 'none'/);
+      expect(String(page.headers['content-security-policy']).split('; ').sort()).toEqual([
+        ...["base-uri 'none'", "connect-src 'self'", "default-src 'self'", "form-action 'self'", "frame-ancestors 'none'"],
+        ...["img-src 'self' data:", "object-src 'none'", "style-src 'self' 'unsafe-inline'"],
+      ]);
     const statuses = Object.fromEntries(Object.entries(replies).map(([name, { status }]) => [name, status]));
     expect(statuses).toMatchObject({ 401: 401, 404: 404, 413: 413, 415: 415, 421: 421, docs: 200, 'docs script': 200 });
   });
@@ -159,6 +164,12 @@ describe('names', () => {
       headers: { origin: CORS, 'access-control-request-method': 'GET' },
     });
     expect(preflight.headers['access-control-allow-origin']).toBe(CORS);
+    // What a page may read of an answer, in addition to what browsers let it read anyway.
+    const { headers } = await ask('/api/agents', { headers: { origin: CORS, ...bearer } });
+    expect(headers['access-control-allow-origin']).toBe(CORS);
+    expect(String(headers['access-control-expose-headers']).split(/, ?/).sort()).toEqual([
+      ...['etag', 'link', 'x-request-id', 'x-total-count'],
+    ]);
   });
 });
 

@@ -249,7 +249,7 @@ describe('what is in use', () => {
 });
 
 describe('the last answer of a target', () => {
-  it('is shown to the person who set it up, and to nobody else', async () => {
+  it('is shown to the person who set it up and to administrators, and to nobody else', async () => {
     const { alice, bob } = here;
     const values = { name: 'gone', transport_type: 'http', connection_config: { url: 'http://127.0.0.1:9/mcp' } };
     const server = await alice.ok(alice.post('/api/mcps', values), 201);
@@ -258,6 +258,7 @@ describe('the last answer of a target', () => {
     for (const path of [`/api/mcps/${server.id}`, `/api/knowledge-sources/${id}`]) {
       await alice.ok(alice.post(`${path}/test`));
       expect((await alice.get(path)).body).toMatchObject({ status: 'error', last_error: expect.any(String) });
+      expect((await carol.get(path)).body).toMatchObject({ status: 'error', last_error: expect.any(String) });
       expect((await bob.get(path)).body).toMatchObject({ status: 'error', last_error: null });
       const list = path.replace(/\/[^/]+$/, '');
       expect(new Set((await bob.get(list)).body.map((it: { last_error: unknown }) => it.last_error))).toEqual(new Set([null]));

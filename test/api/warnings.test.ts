@@ -217,6 +217,46 @@ describe('a guardrail that guards nothing', () => {
   );
 });
 
+describe('an agent whose runs would lack or rename something', () => {
+  const FUNCTION = { type: 'function', function: { name: 'read' } };
+  const toolOf = async (name: string) =>
+    (await here.alice.ok(here.alice.post('/api/custom-tools', { name, source_code: `def ${name}():\n    return 1\n` }), 201)).id;
+
+  it.for<[string, () => Promise<object>, string, string]>([
+    [
+      'custom tools without a provider',
+      async () => ({ custom_tool_ids: [await toolOf('lacking')], provider_id: null }),
+      'custom_tool_ids',
+      'The default runtime takes no custom tools',
+    ],
+    [
+      'a built-in tool that is not configured',
+      async () => ({ builtin_tools: ['read', 'web_search'] }),
+      'builtin_tools',
+      '`web_search` is not configured in this installation',
+    ],
+    [
+      'a function with the name of its built-in tool',
+      async () => ({ builtin_tools: ['read'], tool_definitions: [FUNCTION] }),
+      'tool_definitions',
+      'this one is offered as defined_read',
+    ],
+  ])('is warned of: %s', async ([, values, path, message], { task }) => {
+    const { alice } = here;
+    const warnings = [{ path, message: expect.stringContaining(message) }];
+    const made = await alice.ok(alice.post('/api/agents', { name: task.id, ...(await values()) }), 201);
+    expect(made.warnings).toEqual(warnings);
+    expect((await alice.get(`/api/agents/${made.id}`)).body.warnings).toEqual(warnings);
+    expect((await alice.put(`/api/agents/${made.id}`, { description: 'x' })).body.warnings).toEqual(warnings);
+  });
+
+  it('is not, with a provider, tools that are there and names that differ', async () => {
+    const values = { name: 'complete', provider_id: world.ids.providers, custom_tool_ids: [await toolOf('complete')] };
+    const body = { ...values, builtin_tools: ['write'], tool_definitions: [FUNCTION] };
+    expect((await here.alice.ok(here.alice.post('/api/agents', body), 201)).warnings).toBeUndefined();
+  });
+});
+
 describe('strict handling', () => {
   it('writes nothing and says that it was applied', async () => {
     const strict = { prefer: 'respond-async, handling=strict' };
