@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { clientOf } from '../support/client.ts';
-import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { ALICE, startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { says } from '../support/peers/model-server.ts';
 
 const UNKNOWN = '0197a0c4-6b1e-7c3a-9f57-0d2c5a1be001';
@@ -209,6 +209,12 @@ describe('GET /api/me', () => {
     expect(await here.bob.ok(here.bob.get('/api/me'), 200)).toEqual({ ...alice, id: 'local:bob', subject: 'bob', login: 'bob' });
     const { created_by } = await here.alice.ok(here.alice.post('/api/skills', { name: 'of alice', instructions: 'i' }), 201);
     expect(created_by).toBe(alice.id);
+  });
+
+  it('reads the scheme of the token in any case, and no other scheme', async () => {
+    const status = async (authorization: string) => (await here.anonymous.get('/api/me', { authorization })).status;
+    expect(await Promise.all([`bearer ${ALICE}`, `BEARER  ${ALICE}`].map(status))).toEqual([200, 200]);
+    expect(await Promise.all([`Basic ${ALICE}`, ALICE, `Bearer ${ALICE} x`, 'Bearer'].map(status))).toEqual([401, 401, 401, 401]);
   });
 
   it('answers 401 without a valid token', async () => {

@@ -94,7 +94,7 @@ async function chats(): Promise<Family> {
   return { parent, other, child: await chatted(parent) };
 }
 
-/** What belongs to a record, by the path of its record, with the status that says so. */
+/** What belongs to a record, by the path of its record, with the status of a request through another record. */
 const FAMILIES: Record<string, { status: number; make(): Promise<Family>; body?: object }> = {
   '/api/agents/{}/chat/sessions/{}': { status: 400, make: chats },
   '/api/datasets/{}/items/{}': {

@@ -263,6 +263,32 @@ describe('requests', () => {
     expect((await here.alice.get(`/api/memories?agent_id=${uuid()}`)).status).toBe(200);
   });
 
+  it('larger than an operation takes are refused, to the byte', async () => {
+    const MIB = 1024 * 1024;
+    const filled = (body: (text: string) => object, bytes: number) =>
+      JSON.stringify(body('x'.repeat(bytes - Buffer.byteLength(JSON.stringify(body(''))))));
+    const skill = (instructions: string) => ({ name: 'large', instructions });
+    const send = (path: string, body: string | FormData) => here.alice.send('POST', path, { body });
+    const made = await send('/api/skills', filled(skill, MIB));
+    expect([made.status, (await send('/api/skills', filled(skill, MIB + 1))).status]).toEqual([201, 413]);
+    const items = (text: string) => ({ items: [skill(text)] });
+    const dry = '/api/skills/import?dry_run=true';
+    expect([(await send(dry, filled(items, 8 * MIB))).status, (await send(dry, filled(items, 8 * MIB + 1))).status]).toEqual([
+      201, 413,
+    ]);
+    const upload = async (bytes: number) => {
+      const form = new FormData();
+      form.set('file', new File([Buffer.alloc(bytes, 'x')], 'large.py'));
+      return refusal(await send('/api/custom-tools/upload', form)).slice(0, 2);
+    };
+    // The tool is not one; its file is not too large.
+    expect([await upload(25 * MIB), await upload(25 * MIB + 1)]).toEqual([
+      [422, 'invalid_fields'],
+      [413, 'too_large'],
+    ]);
+    await here.alice.ok(here.alice.del(`/api/skills/${made.body.id}`), 204);
+  });
+
   it('nested deeper than 64 levels are refused with the place where that begins', async () => {
     const nested = (levels: number): object => (levels === 0 ? {} : { a: nested(levels - 1) });
     const agent_id = await here.agent();
@@ -281,7 +307,7 @@ describe('requests', () => {
     }
   });
 
-  it('for one more service key than a person may have are refused, whoever has as many', async () => {
+  it('for one more service key than a person may have are refused, and not to others', async () => {
     const { alice, bob, people } = here;
     await here.sql(
       `INSERT INTO service_keys (id, owner, owner_login, name, role, scopes, hash, hint)
@@ -369,7 +395,7 @@ describe('records', () => {
     expect(refusal(await here.alice.send(method, url, { body }))).toEqual([422, 'invalid_fields', path]);
   });
 
-  it('of a baseline of another dataset is refused, and one of its own is taken', async () => {
+  it('of a baseline of another dataset is refused, and one of the same is taken', async () => {
     const { dataset, order } = evaluating(here);
     const [own, other] = [await dataset({ One: 'x' }), await dataset({ Two: 'x' })];
     const workflow_id = await here.workflow();

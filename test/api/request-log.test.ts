@@ -37,7 +37,7 @@ it('an answer is without the secrets that its request opened, in JSON and in tex
   expect((await http.inject('/json')).json()).toEqual({ said: 'It is [redacted].', other: 'kept' });
   const text = await http.inject('/text');
   expect([text.body, text.headers['content-length']]).toEqual(['It is [redacted].', String('It is [redacted].'.length)]);
-  // What nobody opened in this request is no secret of it.
+  // Only what a request opens is redacted in its answer.
   expect((await http.inject('/other')).body).toBe('canary-of-text');
   await http.close();
 });

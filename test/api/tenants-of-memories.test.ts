@@ -256,6 +256,10 @@ describe('the last answer of a target', () => {
     const source = { name: 'gone', source_type: 'vector_db', connection_config: { url: 'http://127.0.0.1:9', collection: 'c' } };
     const { id } = await alice.ok(alice.post('/api/knowledge-sources', source), 201);
     for (const path of [`/api/mcps/${server.id}`, `/api/knowledge-sources/${id}`]) {
+      // What somebody else tries says nothing of what its creator set up.
+      const before = await alice.ok(alice.get(path));
+      await bob.ok(bob.post(`${path}/test`));
+      expect(await alice.ok(alice.get(path))).toMatchObject({ status: before.status, last_error: null });
       await alice.ok(alice.post(`${path}/test`));
       expect((await alice.get(path)).body).toMatchObject({ status: 'error', last_error: expect.any(String) });
       expect((await carol.get(path)).body).toMatchObject({ status: 'error', last_error: expect.any(String) });

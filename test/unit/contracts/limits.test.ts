@@ -83,7 +83,7 @@ function describeRequests(): string {
 }
 
 // After a change that is meant: vitest run --config vitest.fast.config.ts -u test/unit/contracts/limits.test.ts
-it('requests are what clients were told: their limits, defaults, statuses and scopes are those of the snapshot', async () => {
+it('requests have the limits, defaults, statuses and scopes of the snapshot', async () => {
   const facts = endpoints.filter(({ idempotent, large, stores }) => idempotent || large || stores);
   const handling = facts.map(
     ({ method, path, idempotent, large, stores }) =>

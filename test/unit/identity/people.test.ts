@@ -261,7 +261,7 @@ describe('a sign-in at an issuer', () => {
     return { outcome, token: asked.find(({ path }) => path === '/token'), login };
   }
 
-  it('begins with checks of its own, and PKCE', async () => {
+  it('begins with fresh checks, and PKCE', async () => {
     const { login } = await finish();
     const [one, other] = [await login.begin('https://perdura.test/back'), await login.begin('https://perdura.test/back')];
     expect(Object.fromEntries(new URL(one.url).searchParams)).toMatchObject({
