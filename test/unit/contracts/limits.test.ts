@@ -82,7 +82,7 @@ function describeRequests(): string {
   return `${[...operations.sort(), '', ...[...new Set(schemas)].sort()].join('\n')}\n`;
 }
 
-// After a change that is meant: vitest run --config vitest.fast.config.ts -u test/unit/contracts/limits.test.ts
+// After a change that is meant: vitest run --config vitest.fast.config.ts test/unit/contracts/limits.test.ts -u
 it('requests have the limits, defaults, statuses and scopes of the snapshot', async () => {
   const facts = endpoints.filter(({ idempotent, large, stores }) => idempotent || large || stores);
   const handling = facts.map(
