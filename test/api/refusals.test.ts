@@ -155,6 +155,29 @@ describe('a workflow', () => {
   });
 });
 
+describe('a schedule that would run with the token of its owner', () => {
+  it('is not changed under strict handling, but is disabled', async () => {
+    const { alice } = here;
+    const agent_id = await here.agent({ provider_id: null });
+    const { id: workflow_id } = await post('/api/workflows', { agent_id });
+    const start_at = new Date(Date.now() + 3_600_000).toISOString();
+    const values = { name: 's', workflow_id, prompt: 'before', interval_value: 3, interval_unit: 'days', start_at };
+    const { id } = await post('/api/scheduled-agents', values);
+    const path = `/api/scheduled-agents/${id}`;
+    const send = (to: string, body: object) => alice.send('PATCH', to, { body, headers: { prefer: 'handling=strict' } });
+    expect(refusal(await send(path, { prompt: 'after', interval_value: 5 }))).toEqual([422, 'strict_handling', 'workflow_id']);
+    expect(await alice.ok(alice.get(path))).toMatchObject({ prompt: 'before', interval_value: 3, enabled: true });
+    expect(await send(`${path}/disable`, {})).toMatchObject({ status: 200, body: { enabled: false } });
+    expect(refusal(await send(`${path}/enable`, {}))).toEqual([422, 'strict_handling', 'workflow_id']);
+    expect(await alice.ok(alice.get(path))).toMatchObject({ enabled: false });
+    expect(await alice.ok(alice.patch(path, { prompt: 'after' }))).toMatchObject({
+      prompt: 'after',
+      warnings: [{ path: 'workflow_id' }],
+    });
+    await alice.ok(alice.del(path), 204);
+  });
+});
+
 describe('what has ended', () => {
   it('is not stopped, decided, answered or given a budget any more', async () => {
     here.model.script(says('done'));

@@ -64,7 +64,10 @@ export function scheduledAgentRoutes(api: Api, services: ScheduleServices): void
   mount(api, scheduledAgents.enable, ({ params: { id }, warn }, caller) =>
     change(id, { enabled: true, disabled_reason: null }, { caller, warn }),
   );
-  mount(api, scheduledAgents.disable, ({ params: { id }, warn }, caller) => change(id, { enabled: false }, { caller, warn }));
+  // A schedule is disabled whatever its runs lack.
+  mount(api, scheduledAgents.disable, ({ params: { id }, note }, caller) =>
+    change(id, { enabled: false }, { caller, warn: note }),
+  );
   mount(
     api,
     scheduledAgents.remove,
@@ -146,8 +149,9 @@ function createChanger(services: ScheduleServices) {
       mergeRecurrence(pickRecurrence(values), pickRecurrence(store.scheduledAgents.toShown(before))),
     );
     refuseLongJitter(values.jitter_seconds ?? before.jitter_seconds, recurrence);
-    await store.scheduledAgents.noteMissed(before, Date.now());
     const { warnings, ...kept } = await keep(before.workflow_id, caller, before);
+    warn(...warnings);
+    await store.scheduledAgents.noteMissed(before, Date.now());
     const row = await store.scheduledAgents.update(id, { ...values, ...recurrence }, kept);
     try {
       await schedules.save(row, { resumes: values.enabled === true });
@@ -155,7 +159,6 @@ function createChanger(services: ScheduleServices) {
       await store.scheduledAgents.restore(before);
       throw error;
     }
-    warn(...warnings);
     return store.scheduledAgents.toShown(row);
   };
 }
