@@ -310,6 +310,10 @@ describe('warnings and states', () => {
     const answer = await here.alice.get('/api/skills?sort=name');
     expect(answer.status).toBe(200);
     expect(JSON.parse(answer.headers.get('x-warnings') as string)).toEqual([{ path: 'sort', message: expect.any(String) }]);
+    const odd = await here.alice.get('/api/skills?gr%C3%B6%C3%9Fe=1');
+    expect(JSON.parse(odd.headers.get('x-warnings') as string)).toEqual([
+      { path: 'größe', message: expect.stringContaining('größe') },
+    ]);
     expect(await here.alice.get('/api/skills?tagg=x')).toMatchObject({ status: 422, body: { errors: [{ path: 'tagg' }] } });
   });
 });

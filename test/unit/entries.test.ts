@@ -78,3 +78,58 @@ it('is refused before anything else is looked at, and named', () => {
     expect.objectContaining({ errors: [{ path: 'env', message: `Has ${MANY} entries; at most 500 are taken` }] }),
   );
 });
+const listOf = (count: number) => Array.from({ length: count }, (_, index) => `v${index}`);
+const mapOf = (count: number) => Object.fromEntries(listOf(count).map((key) => [key, 'x']));
+const Texts = z.array(z.string());
+const buildTextsByName = () => z.record(z.string(), z.string());
+const Json = z.record(z.string(), z.unknown());
+
+it.each<[string, z.ZodType, (count: number) => unknown, most: number, path: string, large: boolean]>([
+  ['items of a list', z.object({ list: Texts }), (count) => ({ list: listOf(count) }), 1_000, 'list', false],
+  [
+    'items of a list within an import',
+    z.object({ items: z.array(z.object({ tags: Texts })) }),
+    (count) => ({ items: [{ tags: listOf(count) }] }),
+    1_000,
+    'items.0.tags',
+    true,
+  ],
+  ['entries of a map', z.object({ map: buildTextsByName() }), (count) => ({ map: mapOf(count) }), 500, 'map', false],
+  ['fields that nothing reads', z.object({ name: z.string() }), (count) => ({ name: 'x', ...mapOf(count) }), 200, 'body', false],
+  [
+    'items within the limit of their list',
+    z.object({ list: common.limitEntries(7, Texts.nullable()) }),
+    (count) => ({ list: listOf(count) }),
+    7,
+    'list',
+    false,
+  ],
+  [
+    'entries within the limit of their map',
+    z.object({ map: common.limitEntries(7, buildTextsByName()) }),
+    (count) => ({ map: mapOf(count) }),
+    7,
+    'map',
+    false,
+  ],
+  [
+    'values of JSON, at any depth',
+    z.object({ json: common.limitEntries(7, Json) }),
+    (count) => ({ json: { a: [{ b: listOf(count) }] } }),
+    7,
+    'json',
+    false,
+  ],
+])('%s are taken up to their limit', (_, schema, value, most, path, large) => {
+  expect(findExcess(schema, value(most), { path: [], large })).toBeNull();
+  expect(findExcess(schema, value(most + 1), { path: [], large })).toEqual({
+    path,
+    message: expect.stringMatching(new RegExp(` ${most + 1} .*; at most ${most} `)),
+  });
+});
+
+it('the list of an import is as long as its contract allows', () => {
+  const schema = z.object({ items: Texts });
+  expect(findExcess(schema, { items: listOf(1_001) }, { path: [], large: true })).toBeNull();
+  expect(findExcess(schema, { items: listOf(1_001) }, { path: [], large: false })).toMatchObject({ path: 'items' });
+});
