@@ -143,6 +143,8 @@ async function plant(folder: string, files: Record<string, string>): Promise<voi
     const path = join(workspace, folder, name);
     await mkdir(dirname(path), { recursive: true });
     await writeFile(path, content);
+    // Tools run as another user.
+    await chmod(path, 0o666);
     await utimes(path, 1_700_000_000 + at * 60, 1_700_000_000 + at * 60);
   }
 }
@@ -160,7 +162,7 @@ describe('a search in files', () => {
   it('lists what was changed last first, and nothing of version control', async () => {
     await plant('found', FILES);
     expect(await search('glob', { pattern: '**/*.{txt,md}' })).toBe('found/c/new.md\nfound/a/mid.txt\nfound/b/old.txt');
-    expect(await search('glob', { pattern: '?/[!bc]*.txt' })).toBe('found/a/mid.txt');
+    expect(await search('glob', { pattern: '?/[!no]*' })).toBe('found/a/mid.txt');
     expect(await search('glob', { pattern: '[ab]/*' })).toBe('found/a/mid.txt\nfound/b/old.txt');
     expect(await search('glob', { pattern: '**/config' })).toBe('No file matches');
     expect(await use('glob', { pattern: '*', path: 'found/binary' })).toMatchObject({ failed: true });

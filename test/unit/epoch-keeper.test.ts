@@ -11,6 +11,8 @@ interface World {
   home?: { mark?: Mark | null; was_copied?: boolean; was_restored?: boolean };
   /** What cannot be written. */
   refuses?: 'engine' | 'home';
+  /** How many times it refuses; always if not given. */
+  times?: number;
   /** True if another process notices a restore first. */
   beaten?: boolean;
   /** The mark that is due. */
@@ -18,12 +20,20 @@ interface World {
 }
 
 /** A keeper whose record, engine and home are objects, and what was written into them. */
-function keeperOf({ record = mark(10), engine = mark(10), home = {}, refuses, beaten = false, due = null }: World = {}) {
+function keeperOf({
+  record = mark(10),
+  engine = mark(10),
+  home = {},
+  refuses,
+  times = Infinity,
+  beaten = false,
+  due = null,
+}: World = {}) {
   let recorded: Mark & { server?: ServerPlace } = record;
   const done: unknown[] = [];
   const lines: string[] = [];
   const writeTo = (name: 'engine' | 'home') => async (written: Mark) => {
-    if (refuses === name) throw new Error('no room');
+    if (refuses === name && times-- > 0) throw new Error('no room');
     done.push([name, written.epoch, written.beat]);
   };
   const keeper = epochKeeper({
@@ -159,10 +169,12 @@ describe('the mark', () => {
     await keeper.look();
     await keeper.look();
     expect(done).toEqual([['home', 3, 10]]);
-    const closed = keeperOf({ refuses: 'home' });
-    await closed.keeper.look();
-    expect(await closed.keeper.look()).toBeNull();
-    expect(closed.done).toEqual([]);
+    const full = keeperOf({ refuses: 'home', times: 2 });
+    expect([await full.keeper.look(), await full.keeper.look()]).toEqual([null, null]);
+    expect(full.done).toEqual([]);
+    await full.keeper.look();
+    await full.keeper.look();
+    expect(full.done).toEqual([['home', 3, 10]]);
   });
 
   it('advances everywhere when it is due, a minute old', async () => {
