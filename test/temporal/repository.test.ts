@@ -1,15 +1,4 @@
-import { execFileSync } from 'node:child_process';
-import {
-  chmodSync,
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -97,41 +86,6 @@ beforeEach(() => {
   return () => rmSync(into, { recursive: true, force: true });
 });
 
-it('is shallow, and leaves no token behind', async () => {
-  const checkout = checkouts({ rules: egressRules(['127.0.0.1']), path: PATH, ca_file: server.ca_file });
-  const { commit } = await checkout({ url: server.url, branch: null, token: SECRET, into }, new AbortController().signal);
-  expect(commit).toBe(server.head);
-  expect(execFileSync('git', ['-C', into, 'rev-list', '--count', 'HEAD']).toString().trim()).toBe('1');
-  expect(readFileSync(join(into, '.git', 'config'), 'utf8')).not.toContain(SECRET);
-  expect(server.asked.every(({ url }) => !url.includes(SECRET))).toBe(true);
-});
-
-it('takes no address with credentials in it, and no other protocol, whatever was saved', async () => {
-  const checkout = checkouts({ rules: egressRules(['127.0.0.1']), path: PATH, ca_file: server.ca_file });
-  const { host, pathname } = new URL(server.url);
-  for (const url of [`https://x-access-token:${SECRET}@${host}${pathname}`, `http://${host}${pathname}`])
-    await expect(checkout({ url, branch: null, token: null, into }, new AbortController().signal)).rejects.toThrow(
-      'must be an https URL without credentials',
-    );
-});
-
-it('does not follow a redirect to an unchecked address', async () => {
-  const elsewhere = await startGitServer();
-  const leading = await startGitServer({ redirects_to: new URL(elsewhere.url).origin });
-  try {
-    const certificates = [leading, elsewhere].map(({ ca_file }) => readFileSync(ca_file, 'utf8'));
-    const ca_file = join(into, '..', `authorities-${Date.now()}.pem`);
-    writeFileSync(ca_file, certificates.join('\n'));
-    const checkout = checkouts({ rules: egressRules(['127.0.0.1']), path: PATH, ca_file });
-    const order = { url: leading.url, branch: null, token: null, into };
-    await expect(checkout(order, new AbortController().signal)).rejects.toThrow();
-    expect([leading.asked.length > 0, elsewhere.asked]).toEqual([true, []]);
-    rmSync(ca_file);
-  } finally {
-    await Promise.all([leading.stop(), elsewhere.stop()]);
-  }
-});
-
 /** A tree of trees, each with ten of the next, and files at the bottom: 10 ** levels of them in a few hundred bytes. */
 function bomb(levels: number, leaf: { mode: string; type: string; id: string }): string {
   let inner = leaf;
@@ -167,31 +121,6 @@ it('stops at its limits of files, depth and size, before anything is written out
     rmSync(into, { recursive: true });
     mkdirSync(into);
   }
-});
-
-it('runs nothing that the repository brings: no hook, filter, submodule or large-file driver', async () => {
-  const ran = join(into, '..', `ran-${Date.now()}`);
-  const script = `#!/bin/sh\ntouch ${ran}\n`;
-  const hooks = server.tree([{ ...file(script), mode: '100755', name: 'post-checkout' }]);
-  const modules = `[submodule "m"]\n\tpath = m\n\turl = ${server.url}\n\tupdate = !touch ${ran}\n`;
-  server.branch(
-    'odd',
-    server.tree([
-      { ...file('* filter=evil diff=evil merge=evil\n'), name: '.gitattributes' },
-      { ...file(modules), name: '.gitmodules' },
-      { ...file(`[filter "evil"]\n\tsmudge = touch ${ran}\n`), name: '.gitconfig' },
-      { mode: '120000', type: 'blob', id: server.blob('/etc/passwd'), name: 'away' },
-      { ...directory(hooks), name: 'hooks' },
-      { mode: '160000', type: 'commit', id: server.head, name: 'm' },
-    ]),
-  );
-  const checkout = checkouts({ rules: egressRules(['127.0.0.1']), path: PATH, ca_file: server.ca_file });
-  await checkout({ url: server.url, branch: 'odd', token: SECRET, into }, new AbortController().signal);
-  expect(existsSync(ran)).toBe(false);
-  expect(readdirSync(into).sort()).toEqual(['.git', '.gitattributes', '.gitconfig', '.gitmodules', 'away', 'hooks', 'm']);
-  expect(readdirSync(join(into, 'm'))).toEqual([]);
-  expect(existsSync(join(into, '.git', 'hooks'))).toBe(false);
-  expect(lstatSync(join(into, 'away')).isSymbolicLink()).toBe(true);
 });
 
 it.each(['namespaces', 'landlock'] as const)('leaves a repository that git works in, in the tier %s', async (tier) => {
