@@ -134,6 +134,13 @@ export const LOG_EVENTS = {
     error_code: z.string().optional(),
     wait_ms: z.number(),
   }),
+  context_window_full: defineEvent(
+    'The endpoint refused the request as longer than its window; it is compacted and sent once more.',
+    {
+      step,
+      context_window: z.int().optional().meta({ description: 'The size that the endpoint named, in tokens' }),
+    },
+  ),
   compaction: defineEvent('A summary replaced older messages in what the model receives.', {
     step,
     messages: z.int().meta({ description: 'The number of replaced messages' }),
@@ -208,6 +215,10 @@ export const EVENT_TYPES = {
       name: z.string().optional().meta({ description: 'The tool, if the message is a result' }),
       partial: z.boolean().optional().meta({ description: 'True: the run ended before the message was complete' }),
       truncated: z.boolean().optional().meta({ description: 'True: the reply ended at the output limit of the model' }),
+      reasoning: z
+        .string()
+        .optional()
+        .meta({ description: 'What the model thought before, if its endpoint shows it; the beginning of it' }),
     })
     .meta({ description: 'A complete message of the model or of a tool.' }),
   message_delta: z.object({ delta: z.string() }).meta({ description: 'A piece of the text that the model is writing.' }),

@@ -8,7 +8,14 @@ export const Model = z
     id: z.string(),
     name: z.string(),
     provider_id: Id.optional(),
-    context_window: z.int().optional(),
+    context_window: z
+      .int()
+      .optional()
+      .meta({
+        description:
+          "Tokens: the provider's setting, otherwise what the endpoint named when it refused a longer request or lists, otherwise from " +
+          'the table of known models. Absent: unknown; runs use DEFAULT_CONTEXT_WINDOW',
+      }),
     reasoning_efforts: z.array(z.string()).optional(),
     price: Price.optional(),
   })

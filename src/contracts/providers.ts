@@ -41,13 +41,10 @@ export const ProviderCreate = z
     default_model: ModelName,
     requests_per_minute: z.int().min(1).max(1_000_000).nullable().default(null),
     price_table: PriceTable.default({}),
-    context_window: z
-      .int()
-      .min(1_000)
-      .max(1_000_000_000)
-      .nullable()
-      .default(null)
-      .meta({ description: 'Context window of its models, in tokens; null: from the table of known models' }),
+    context_window: z.int().min(1_000).max(1_000_000_000).nullable().default(null).meta({
+      description:
+        'Context window of its models, in tokens; null: what the endpoint names, otherwise from the table of known models',
+    }),
     ...ExchangeLimitFields,
   })
   .meta({ id: 'ProviderCreate' });

@@ -37,7 +37,9 @@ const RequestMessage = z.object({
   content: z.string(),
   tool_calls: z.array(z.object({ call_id: z.string(), name: z.string(), arguments: z.string() })).nullable(),
   call_id: z.string().nullable(),
-  extra: z.unknown().meta({ description: 'What the provider wants back together with its reply, such as reasoning items' }),
+  extra: z.unknown().meta({
+    description: 'What belongs to a reply besides its text: `reasoning`, which is shown only, and what the provider wants back',
+  }),
 });
 
 export const StepRequest = z

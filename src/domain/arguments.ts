@@ -1,4 +1,5 @@
 import { findRepeatedName, isExactNumber, parseExact } from './exact-json.ts';
+import { findWholeJson } from './json-answers.ts';
 
 type ParsedArguments = { arguments: Record<string, unknown> } | { refusal: string };
 
@@ -9,10 +10,10 @@ const DEEPEST = 3;
 /**
  * Parses the arguments that a model wrote, and keeps integers exact. Rejects a repeated name: a person would see one value and
  * the tool would get the other. An empty text, null and an empty list mean no arguments. JSON may be in a fence or in a text, and its
- * object in a list.
+ * object in a list; in prose its meaning is not certain.
  */
 export function parseArguments(text: string, depth = 0): ParsedArguments {
-  const plain = withoutFence(text);
+  const plain = findWholeJson(text) ?? text;
   if (NOTHING.includes(plain.trim())) return { arguments: {} };
   try {
     const value = parseExact(plain);
@@ -30,13 +31,4 @@ export function parseArguments(text: string, depth = 0): ParsedArguments {
     if (depth > 0) return { refusal: 'The arguments must be a JSON object' };
     return { refusal: `The arguments are not valid JSON (${(error as Error).message}); send one JSON object` };
   }
-}
-
-const FENCE = '```';
-
-/** Returns what a fence of Markdown contains, without the name of its language; any other text unchanged. */
-function withoutFence(text: string): string {
-  const whole = text.trim();
-  if (!whole.startsWith(FENCE) || !whole.endsWith(FENCE) || whole.length < 2 * FENCE.length) return text;
-  return whole.slice(FENCE.length, -FENCE.length).replace(/^json/i, '').trim();
 }

@@ -56,18 +56,30 @@ export const SUMMARY_INSTRUCTIONS =
   'what was asked, what was found out (with names, numbers, paths and identifiers as they are), what was done, what is open.';
 
 const LONGEST = 8_000;
+const SHORTEST = 200;
+const CHARACTERS_PER_TOKEN = 4;
 
-/** Formats the part of a conversation that is summarised, as one text. */
-export function formatForSummary(older: readonly TranscriptMessage[]): string {
-  return older
-    .map(({ role, kind, content, tool_calls }) => {
-      const calls = (tool_calls ?? []).map(({ name, arguments: args }) => `calls ${name}(${truncate(args)})`);
-      const who = kind === 'summary' ? 'notes so far' : role === 'tool' ? 'tool result' : role;
-      return [`${who}: ${truncate(content)}`, ...calls].join('\n');
-    })
-    .join('\n\n');
+/**
+ * Formats the part of a conversation that is summarised, as one text of about `most_tokens` at most: each message is cut, and if they are
+ * too many, the latest count.
+ */
+export function formatForSummary(older: readonly TranscriptMessage[], most_tokens = Number.POSITIVE_INFINITY): string {
+  const most = Math.max(SHORTEST, Math.floor((most_tokens - estimateTokens(SUMMARY_INSTRUCTIONS)) * CHARACTERS_PER_TOKEN));
+  const text = formatMessages(older, LONGEST);
+  if (estimateTokens(text) <= most_tokens) return text;
+  const longest = Math.max(SHORTEST, Math.min(LONGEST, Math.floor(most / (2 * older.length))));
+  return formatMessages(older, longest).slice(-most).toWellFormed();
 }
 
-const truncate = (text: string) => (text.length > LONGEST ? `${text.slice(0, LONGEST)} […]` : text);
+const formatMessages = (older: readonly TranscriptMessage[], longest: number): string =>
+  older
+    .map(({ role, kind, content, tool_calls }) => {
+      const calls = (tool_calls ?? []).map(({ name, arguments: args }) => `calls ${name}(${truncate(args, longest)})`);
+      const who = kind === 'summary' ? 'notes so far' : role === 'tool' ? 'tool result' : role;
+      return [`${who}: ${truncate(content, longest)}`, ...calls].join('\n');
+    })
+    .join('\n\n');
+
+const truncate = (text: string, longest: number) => (text.length > longest ? `${text.slice(0, longest)} […]` : text);
 
 export const summaryMessage = (text: string) => `Notes on the work so far, which replace its older messages:\n\n${text}`;

@@ -1,13 +1,29 @@
 import { KNOWN_MODELS, type KnownModel } from './known-models.ts';
 
-/**
- * Returns the context window of a model in tokens: the provider's setting, otherwise that of the known model with this or the
- * most similar name, otherwise the fallback.
- */
-export function resolveContextWindow(model: string | null, { set, fallback }: { set: number | null; fallback: number }): number {
-  if (set !== null) return set;
-  if (!model) return fallback;
-  return findKnownModel(model)?.context_window ?? usualWindow(plainName(model)) ?? fallback;
+/** The size of a model's context window, and what it is known from. */
+export interface ContextWindow {
+  tokens: number;
+  /**
+   * `provider`: the provider's setting. `endpoint`: the endpoint named it when it listed the model or refused a longer request.
+   * `known`: the table of known models. `default`: nobody knows it, so DEFAULT_CONTEXT_WINDOW counts.
+   */
+  from: 'provider' | 'endpoint' | 'known' | 'default';
+}
+
+interface WindowSources {
+  /** The provider's setting. */
+  set: number | null;
+  /** What the endpoint named. */
+  named?: number | null;
+  fallback: number;
+}
+
+/** Returns the context window of a model. A name that only resembles a known one says nothing about its window. */
+export function resolveContextWindow(model: string | null, { set, named = null, fallback }: WindowSources): ContextWindow {
+  if (set !== null) return { tokens: set, from: 'provider' };
+  if (named !== null) return { tokens: named, from: 'endpoint' };
+  const known = model ? findKnownModel(model) : null;
+  return known ? { tokens: known.context_window, from: 'known' } : { tokens: fallback, from: 'default' };
 }
 
 /**
@@ -28,29 +44,6 @@ export function findKnownModel(model: string): KnownModel | null {
 }
 
 const plainName = (model: string) => model.toLowerCase().split('/').at(-1) ?? '';
-
-/** The shortest common beginning that identifies a model family. */
-const FAMILY_LETTERS = 4;
-
-/** Returns the window that is most frequent among the known models whose names share the longest beginning with this one. */
-function usualWindow(name: string): number | null {
-  const shared = KNOWN_MODELS.map(([id, { context_window }]) => ({ letters: lettersInCommon(id, name), context_window }));
-  const most = Math.max(...shared.map(({ letters }) => letters));
-  if (most < FAMILY_LETTERS) return null;
-  const family = shared.filter(({ letters }) => letters === most);
-  const window_counts = [...Map.groupBy(family, ({ context_window }) => context_window)].map(([window, { length }]) => ({
-    window,
-    length,
-  }));
-  window_counts.sort((a, b) => b.length - a.length || a.window - b.window);
-  return window_counts[0]?.window ?? null;
-}
-
-function lettersInCommon(a: string, b: string): number {
-  let count = 0;
-  while (count < a.length && a[count] === b[count]) count += 1;
-  return count;
-}
 
 const BYTES_PER_TOKEN = 4;
 /** The tokens that a message costs in addition to its text. */

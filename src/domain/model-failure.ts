@@ -9,6 +9,7 @@ interface FailureFacts {
   retry_after_ms?: number | undefined;
   status?: number | undefined;
   answer?: Answered | undefined;
+  context_window?: number | undefined;
 }
 
 /** A failure of a provider, with its own message; `recoverable` failures are retried. */
@@ -22,13 +23,17 @@ export class ModelFailure extends Error {
   /** Set if the provider reported the cost of an answer that is rejected here. */
   readonly answer: Answered | undefined;
 
-  constructor(message: string, { code, recoverable, retry_after_ms, status, answer }: FailureFacts) {
+  /** The size of the model's context window in tokens, if the endpoint named it when it refused a longer request. */
+  readonly context_window: number | undefined;
+
+  constructor(message: string, { code, recoverable, retry_after_ms, status, answer, context_window }: FailureFacts) {
     super(storable(truncate(message)));
     this.name = 'ModelFailure';
     this.code = code;
     this.recoverable = recoverable;
     this.retry_after_ms = retry_after_ms;
     this.status = status;
+    this.context_window = context_window;
     this.answer = answer && { ...normalCharge(answer), ...(answer.estimated ? { estimated: true } : {}) };
   }
 }

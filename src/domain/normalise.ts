@@ -1,5 +1,5 @@
 import { OutsideRefused } from './outside.ts';
-import { storable, withoutFence } from './transcript.ts';
+import { storable } from './transcript.ts';
 
 /** The longest text of a reply. Only a model that has run wild exceeds it. */
 export const REPLY_CHARACTERS = 8 * 1_024 * 1_024;
@@ -22,6 +22,7 @@ interface Call {
 /** A model's reply as a runtime passes it on. */
 interface Reply {
   text: string;
+  reasoning?: string;
   calls: Call[];
   finish: string;
   model: string | null;
@@ -39,13 +40,14 @@ export const tokenCount = (value: unknown): number =>
 
 /** Limits a reply and makes every text of it storable. Throws `OutsideRefused` for a part for which that would lose something. */
 export function normalReply<R extends Reply>(reply: R): R {
-  const { text, calls, finish, extra, made_there } = reply;
+  const { text, reasoning, calls, finish, extra, made_there } = reply;
   if (text.length > REPLY_CHARACTERS) throw answerTooLarge();
   if (calls.length > MOST_CALLS) throw tooManyCalls();
   return {
     ...reply,
     ...normalCharge(reply),
     text: storable(text),
+    ...(reasoning ? { reasoning: storable(reasoning) } : {}),
     calls: (finish === 'length' ? withCutCall(calls) : calls).map(normalCall),
     finish: word(finish),
     extra: storableValue(extra, 'model_answer_too_large'),
@@ -166,19 +168,6 @@ function makeStorable(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(makeStorable);
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [storable(key), makeStorable(inner)]));
-}
-
-/**
- * Parses the final answer: a JSON value for `json` (other text is wrapped), the text itself for `markdown`. Parsing brings back
- * characters that JSON escapes and the database cannot hold.
- */
-export function parseResponse(text: string, output_format: string): unknown {
-  if (output_format !== 'json') return text;
-  try {
-    return storableValue(JSON.parse(withoutFence(text)), 'model_answer_too_large');
-  } catch {
-    return { response: text };
-  }
 }
 
 interface DeltaJoiner {

@@ -11,6 +11,30 @@ export interface Dialect {
   strict_calls: boolean;
   /** True if calls must be sent back with the signature they came with, also calls that another model made. */
   signed_calls: boolean;
+  /**
+   * How reasoning is sent back with the calls that it led to: as `reasoning_content`, where a vendor knows it; `required`: also as a blank
+   * for calls without; `none`: the vendor refuses the field.
+   */
+  reasoning: 'kept' | 'required' | 'none';
+  /** True if the thinking in a text is sent back in the text. */
+  thinks_in_text: boolean;
+}
+
+/**
+ * The rules for schemas of tools. `gemini`: a subset of OpenAPI 3.0. `moonshot`: the subset that it publishes. `local`: patterns that become
+ * grammars. `standard`: those that all others share.
+ */
+export type SchemaFamily = 'standard' | 'gemini' | 'moonshot' | 'local';
+
+/** What a vendor accepts as a tool. */
+export interface ToolRules {
+  family: SchemaFamily;
+  /** The names of parameters. `plain`: at most 64 letters, digits, points, underscores and dashes. */
+  keys: 'any' | 'plain';
+  /** The first character of a name. */
+  names: 'any' | 'no_digit_first' | 'letter_first';
+  /** The length of a description; null: no known limit. */
+  most_description: number | null;
 }
 
 /** A vendor's known properties: enough to fill in a provider. */
@@ -35,7 +59,14 @@ interface KnownVendor extends VendorPreset {
   catalogue: string | null;
 }
 
-const OPENAI: Dialect = { max_tokens: 'max_completion_tokens', asks_usage: true, strict_calls: false, signed_calls: false };
+const OPENAI: Dialect = {
+  max_tokens: 'max_completion_tokens',
+  asks_usage: true,
+  strict_calls: false,
+  signed_calls: false,
+  reasoning: 'kept',
+  thinks_in_text: false,
+};
 const COMPATIBLE: Dialect = { ...OPENAI, max_tokens: 'max_tokens' };
 
 const VENDORS: readonly KnownVendor[] = [
@@ -175,6 +206,15 @@ const STRICT_MODELS = /(^|\/)(open-)?(mistral|mixtral|ministral|magistral|codest
 /** Matches Gemini from its third generation on. */
 const SIGNING_MODELS = /^(models\/)?gemini-([3-9]|[1-9]\d)/i;
 
+/** Matches the hosts that refuse every field of a message that they do not know. */
+const REFUSES_REASONING = /(?:^|\.)(?:groq\.com|cerebras\.ai|mistral\.ai)$|^generativelanguage\.googleapis\.com$/;
+/** Matches the hosts whose models think by default and then refuse calls without reasoning, also calls that another model made. */
+const REQUIRES_REASONING = /(?:^|\.)(?:deepseek\.com|moonshot\.(?:ai|cn)|kimi\.com)$/;
+/** Matches the models that want to read their thinking again. */
+const TEXT_THINKERS = /(?:^|\/)minimax-m/i;
+
+const toHost = ({ base_url }: Endpoint): string => (base_url ? (URL.parse(base_url)?.hostname ?? '') : '');
+
 /** Returns the request format that the endpoint expects for a model; without a provider, that of the default runtime. */
 export function getDialect(provider: Endpoint | null, model: string): Dialect {
   if (!provider) return COMPATIBLE;
@@ -184,8 +224,39 @@ export function getDialect(provider: Endpoint | null, model: string): Dialect {
     ...(native ? OPENAI : COMPATIBLE),
     strict_calls: STRICT_MODELS.test(model),
     signed_calls: vendor?.id === 'gemini' && SIGNING_MODELS.test(model),
+    reasoning: findReasoningRule(toHost(provider), model),
+    thinks_in_text: TEXT_THINKERS.test(model),
     ...vendor?.dialect,
   };
+}
+
+function findReasoningRule(host: string, model: string): Dialect['reasoning'] {
+  if (STRICT_MODELS.test(model) || REFUSES_REASONING.test(host)) return 'none';
+  return REQUIRES_REASONING.test(host) ? 'required' : 'kept';
+}
+
+const GEMINI_MODELS = /(?:^|\/)gemini/i;
+const CLAUDE_MODELS = /(?:^|[./])claude/i;
+const MOONSHOT_MODELS = /(?:^|\/)(?:kimi|moonshot)/i;
+const MOONSHOT_HOSTS = /(?:^|\.)(?:moonshot\.(?:ai|cn)|kimi\.com)$/;
+/** The vendors that take a name with a digit first. */
+const TAKE_DIGITS = ['openai', 'mistral'];
+const OPENAI_DESCRIPTION = 1_024;
+
+/** Returns what an endpoint accepts as a tool of a model. A gateway passes on the rules of the vendor behind it. */
+export function getToolRules(provider: Endpoint | null, model: string): ToolRules {
+  const vendor = provider && findVendor(provider);
+  const native = provider?.provider_type === 'openai' || provider?.provider_type === 'azure_openai';
+  const host = provider ? toHost(provider) : '';
+  const rules = { keys: 'any', names: 'no_digit_first', most_description: null } as const;
+  if (vendor?.id === 'gemini' || GEMINI_MODELS.test(model)) return { ...rules, family: 'gemini' };
+  if (MOONSHOT_HOSTS.test(host) || MOONSHOT_MODELS.test(model)) return { ...rules, family: 'moonshot', names: 'letter_first' };
+  const is_claude = provider?.provider_type.startsWith('anthropic') || CLAUDE_MODELS.test(model);
+  if (is_claude) return { ...rules, family: 'standard', keys: 'plain', names: 'any' };
+  if (native || TAKE_DIGITS.includes(vendor?.id ?? ''))
+    return { ...rules, family: 'standard', names: 'any', most_description: native ? OPENAI_DESCRIPTION : null };
+  const is_local = provider !== null && (vendor?.id === 'ollama' || !vendor);
+  return { ...rules, family: is_local ? 'local' : 'standard' };
 }
 
 /**

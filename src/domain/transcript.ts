@@ -56,12 +56,3 @@ export const toCallId = (step: number, index: number) => `${step}-${index + 1}`;
 
 /** Returns text that the database can hold: without null characters and halves of surrogate pairs. */
 export const storable = (text: string) => text.toWellFormed().replaceAll('\u0000', '\uFFFD');
-
-/** Returns an answer that should be JSON, without a code fence around it. */
-export function withoutFence(text: string): string {
-  const fenced = text.trim();
-  const opening = /^```(?:json)?\s*\n/.exec(fenced)?.[0];
-  if (!opening || fenced.length < opening.length + FENCE.length || !fenced.endsWith(FENCE)) return text;
-  return fenced.slice(opening.length, -FENCE.length).replace(/\n$/, '');
-}
-const FENCE = '```';

@@ -64,6 +64,7 @@ export function openRecording(bundle: RunBundle, resumed_at?: number) {
         finish: finish ?? 'stop',
         model,
         usage,
+        ...getReasoning(message.extra),
         extra: message.extra,
       };
     },
@@ -85,6 +86,11 @@ export function openRecording(bundle: RunBundle, resumed_at?: number) {
 
 const isStandingOrSummary = ({ kind }: BundledMessage) =>
   kind === 'prompt' || kind === 'context' || kind === 'summary' || kind === 'partial';
+
+const getReasoning = (extra: unknown): Pick<ModelReply, 'reasoning'> => {
+  const { reasoning } = Object(extra) as { reasoning?: unknown };
+  return typeof reasoning === 'string' ? { reasoning } : {};
+};
 
 export const toPlainMessage = ({
   step,

@@ -2,6 +2,7 @@ import type OpenAI from 'openai';
 import { parseFinish } from '../domain/finish.ts';
 import { answerTooLarge, jsonText, REPLY_CHARACTERS, toText } from '../domain/normalise.ts';
 import { Misshapen } from '../domain/reason.ts';
+import { createThinkingSplitter } from '../domain/thinking.ts';
 import { NO_EXCHANGE_USAGE } from '../domain/usage.ts';
 import type { BodyEnd } from './answer-body.ts';
 import { isPlaceholderText } from './call-arguments.ts';
@@ -18,6 +19,7 @@ type Delta = Omit<Chunk['choices'][number]['delta'], 'tool_calls' | 'function_ca
   function_call?: unknown;
   reasoning_content?: unknown;
   reasoning?: unknown;
+  thinking?: unknown;
   reasoning_details?: unknown;
 };
 
@@ -25,6 +27,8 @@ type Delta = Omit<Chunk['choices'][number]['delta'], 'tool_calls' | 'function_ca
 export interface ReplyExtra {
   reasoning_content?: string;
   reasoning_details?: object[];
+  /** Thinking that was part of the text. */
+  thought?: string;
   calls?: ({ extra_content: unknown } | null)[];
 }
 
@@ -49,6 +53,10 @@ export function collectReply({ emit, report = () => {}, tools = [] }: ReplyPorts
   const reply: ModelReply = { text: '', calls: [], finish: '', model: null, usage: NO_EXCHANGE_USAGE, extra: null };
   const calls = assembleCalls(new Set(tools.map(({ name }) => name)));
   let reasoning = '';
+  const thinking = createThinkingSplitter();
+  const say = (text: string) => {
+    if (text) emit(text);
+  };
   const details = detailGatherer();
   let [has_refused, finish_word, has_final_usage, has_total_only] = [false, '', false, false];
   let characters = 0;
@@ -68,10 +76,7 @@ export function collectReply({ emit, report = () => {}, tools = [] }: ReplyPorts
     }
     const delta = getDelta(choice);
     const text = deltaText(delta);
-    if (text) {
-      reply.text += text;
-      emit(text);
-    }
+    if (text) say(thinking.push(text));
     reportUsage(found);
     has_refused ||= Boolean(delta.refusal);
     reasoning += getReasoning(delta);
@@ -96,7 +101,16 @@ export function collectReply({ emit, report = () => {}, tools = [] }: ReplyPorts
       reply.calls = reply.finish === 'length' ? withoutPlaceholder(sent) : sent;
       if (has_refused && reply.finish === 'stop') reply.finish = 'refusal';
       const additions = all.map(({ extra }) => extra);
-      reply.extra = all.length > 0 ? buildExtra({ reasoning, details: details.all(), additions }) : null;
+      say(thinking.end());
+      const answer = thinking.all();
+      // A model that stops within its thinking has answered there.
+      const is_unended = answer.is_unended && all.length === 0 && reply.finish === 'stop';
+      reply.text = is_unended ? answer.reasoning : answer.text;
+      if (is_unended) say(reply.text);
+      const thought = [reasoning, is_unended ? '' : answer.reasoning].filter((part) => part !== '').join('\n\n');
+      if (thought !== '') reply.reasoning = thought;
+      const parts = { reasoning, details: details.all(), thought: answer.reasoning, additions };
+      reply.extra = all.length > 0 ? buildExtra(parts) : null;
       if (has_total_only) Object.assign(reply, divideTotal(reply));
       const is_whole = has_final_usage || (reply.text === '' && calls.areWhole());
       return usableReply(reply, { end, finish_word, is_whole, advice: 'lower the reasoning effort or shorten the input' });
@@ -118,14 +132,17 @@ function getDelta(choice: Chunk['choices'][number]): Delta {
 function buildExtra({
   reasoning,
   details,
+  thought,
   additions,
 }: {
   reasoning: string;
   details: object[];
+  thought: string;
   additions: unknown[];
 }): ReplyExtra | null {
   const extra: ReplyExtra = {
     ...(details.length > 0 ? { reasoning_details: details } : reasoning ? { reasoning_content: reasoning } : {}),
+    ...(thought ? { thought } : {}),
     ...(additions.some((addition) => addition !== undefined)
       ? { calls: additions.map((addition) => (addition === undefined ? null : { extra_content: addition })) }
       : {}),
@@ -144,7 +161,14 @@ const contentText = (content: unknown): string =>
   Array.isArray(content) ? content.map((part) => (part?.type === 'text' ? toText(part.text) : '')).join('') : toText(content);
 
 const deltaText = ({ content, refusal }: Delta): string => contentText(content ?? refusal);
-const getReasoning = ({ reasoning_content, reasoning }: Delta): string => toText(reasoning_content ?? reasoning);
+const getReasoning = ({ reasoning_content, reasoning, thinking, content }: Delta): string =>
+  toText(reasoning_content ?? reasoning ?? thinking) + thinkingText(content);
+
+/** Mistral sends its thinking as a part of the content that holds parts itself. */
+const thinkingText = (content: unknown): string =>
+  (Array.isArray(content) ? content : [])
+    .map((part) => (part?.type === 'thinking' ? contentText(part.thinking ?? part.text) : ''))
+    .join('');
 
 function measureDelta({ delta, text, parts }: { delta: Delta; text: string; parts: CallPart[] }): number {
   const call_characters = parts.reduce((sum, { function: named, ...part }) => {

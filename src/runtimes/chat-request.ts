@@ -33,9 +33,11 @@ export function chatRequest(exchange: Exchange, model: string, dialect: Dialect)
       ? {
           tools: tools.map(({ name, description, parameters }) => ({
             type: 'function' as const,
-            function: { name, description, parameters },
+            // Gemini refuses an object without properties, and takes no parameters at all instead.
+            function: { name, description, ...(parameters.properties === undefined ? {} : { parameters }) },
           })),
-          ...(exchange.must_call ? { tool_choice: toToolChoice(tools) } : {}),
+          // Only the tools of which one must be called are offered, and some endpoints know no other word.
+          ...(exchange.must_call ? { tool_choice: 'required' as const } : {}),
         }
       : {}),
     ...(reasoning_effort ? { reasoning_effort: reasoning_effort as 'low' } : {}),
@@ -44,9 +46,6 @@ export function chatRequest(exchange: Exchange, model: string, dialect: Dialect)
     ...toRequestSettings(call_settings, { dialect, has_tools: tools.length > 0 }),
   };
 }
-
-const toToolChoice = ([first, ...others]: Exchange['tools']): Request['tool_choice'] =>
-  first && others.length === 0 ? { type: 'function', function: { name: first.name } } : 'required';
 
 /**
  * Requests the output format. The instructions ask for the same, for endpoints that cannot guarantee it. Endpoints accept schemas
@@ -101,15 +100,34 @@ function toMessage({ role, content, tool_calls, call_id, extra }: TranscriptMess
   const toVendorId = (id: string) => (dialect.strict_calls ? strictCallId(id) : id);
   if (role === 'tool') return { role, content, tool_call_id: toVendorId(call_id ?? '') };
   if (role === 'user' || role === 'system') return { role, content };
-  const { calls: parts, tool_use_ids: _, ...own } = (extra ?? {}) as ReplyExtra & { tool_use_ids?: unknown };
+  const { calls: parts, tool_use_ids: _, reasoning: __, thought, reasoning_content, ...own } = (extra ?? {}) as KeptExtra;
   const calls = tool_calls?.map((call, index) => ({
     id: toVendorId(call.call_id),
     type: 'function' as const,
     function: { name: call.name || NAMELESS, arguments: toValidArguments(call.arguments) },
     ...(parts?.[index] ?? (dialect.signed_calls && !parts && index === 0 ? UNSIGNED : {})),
   }));
-  return { role, content: content || null, ...(calls?.length ? { tool_calls: calls } : {}), ...own };
+  return {
+    role,
+    content: withThought(content, dialect.thinks_in_text ? thought : undefined) || null,
+    ...(calls?.length ? { tool_calls: calls } : {}),
+    ...toReasoning(reasoning_content, dialect, calls !== undefined && calls.length > 0),
+    ...own,
+  };
 }
+
+/** An empty text counts as missing for some vendors, a blank for none. */
+function toReasoning(reasoning_content: string | undefined, { reasoning }: Dialect, has_calls: boolean) {
+  if (reasoning === 'none') return {};
+  if (reasoning_content) return { reasoning_content };
+  return reasoning === 'required' && has_calls ? { reasoning_content: ' ' } : {};
+}
+
+/** What is kept with a reply, of which `reasoning` is for people. */
+type KeptExtra = ReplyExtra & { tool_use_ids?: unknown; reasoning?: string };
+
+const withThought = (content: string, thought: string | undefined) =>
+  thought ? `<think>\n${thought}\n</think>\n\n${content}` : content;
 
 /** The vendor's mark for a call that another model made. */
 const UNSIGNED = { extra_content: { google: { thought_signature: 'skip_thought_signature_validator' } } };

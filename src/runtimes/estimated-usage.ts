@@ -4,7 +4,7 @@ import type { Answered } from '../domain/usage.ts';
 import type { Exchange, ModelReply } from './runtime.ts';
 
 /** What is known of the text of an answer. */
-type Written = Pick<Partial<ModelReply>, 'text' | 'calls' | 'extra'>;
+type Written = Pick<Partial<ModelReply>, 'text' | 'reasoning' | 'calls' | 'extra'>;
 
 /**
  * Returns an answer whose usage is estimated where its endpoint reported none, so that budgets hold with every endpoint.
@@ -33,7 +33,8 @@ function countRequest({ instructions, transcript, tools }: Exchange): number {
   return estimateTokens(instructions) + transcriptSize(transcript) + tool_tokens;
 }
 
-const countWritten = ({ text = '', calls = [], extra }: Written): number =>
+const countWritten = ({ text = '', reasoning = '', calls = [], extra }: Written): number =>
   estimateTokens(text) +
   calls.reduce((sum, { name, arguments: args }) => sum + estimateTokens(name) + estimateTokens(args), 0) +
-  (extra ? estimateTokens(JSON.stringify(extra)) : 0);
+  // The thinking is a part of what goes back, if there is any.
+  (extra ? estimateTokens(JSON.stringify(extra)) : estimateTokens(reasoning));

@@ -6,7 +6,7 @@ import { getReason, innermost, sentenceOfError } from '../domain/reason.ts';
 import { parseRetryAfter } from '../domain/retry-after.ts';
 import type { Answered } from '../domain/usage.ts';
 import { ReportedError, readPassedError, type VendorError } from './vendor-errors.ts';
-import { isExhaustedQuota, isLoading, isOverlong } from './vendor-words.ts';
+import { findNamedWindow, isExhaustedQuota, isLoading, isOverlong } from './vendor-words.ts';
 
 const TOO_MANY = 429;
 const RECOVERABLE = [408, 409, TOO_MANY];
@@ -136,6 +136,7 @@ function toRefusal(
     recoverable: is_loading || (!FINAL.includes(code) && isRecoverable(status)),
     retry_after_ms,
     status,
+    ...(code === 'context_window_full' ? { context_window: findNamedWindow(fault) } : {}),
   });
 }
 
@@ -152,7 +153,7 @@ const CODES: Record<number, string> = {
 
 function findCode(fault: VendorError, status: number | undefined): string {
   if (isExhaustedQuota(fault, status)) return 'quota_exhausted';
-  if (isOverlong(fault)) return 'context_window_full';
+  if (isOverlong(fault, status)) return 'context_window_full';
   if (isLoading(fault, status)) return 'model_loading';
   return CODES[status ?? 0] ?? 'model_error';
 }

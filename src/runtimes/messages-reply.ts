@@ -190,8 +190,10 @@ export function collectMessage(emit: (delta: string) => void, report: Exchange['
         type === 'tool_use' ? [{ id, name, arguments: args }] : [],
       );
       const made_there = listHostedCalls(all);
+      const reasoning = all.flatMap(({ thinking }) => (thinking === '' ? [] : [thinking])).join('\n\n');
       const reply: ModelReply = {
         text,
+        ...(reasoning === '' ? {} : { reasoning }),
         calls: tool_calls,
         finish: getFinish(),
         ...findUsage(),

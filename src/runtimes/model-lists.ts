@@ -20,6 +20,8 @@ interface Listing {
   client: () => Promise<OpenAI | Anthropic>;
   provider_id?: string;
   prices?: ModelPrices;
+  /** Keeps the sizes of context windows that the endpoint lists. */
+  keepWindows?: (windows: { model: string; context_window: number }[]) => Promise<void>;
 }
 
 interface ListerOptions {
@@ -32,10 +34,12 @@ interface ListerOptions {
 export function modelLister({ now = () => performance.now(), redact }: ListerOptions) {
   const cache = new LRUCache<string, { at: number; models: Model[] }>({ max: MOST_KEPT });
   const rejectRedacted = (error: unknown) => Promise.reject(redact().error(error));
-  return async ({ key, client, provider_id, prices = {} }: Listing): Promise<Model[]> => {
+  return async ({ key, client, provider_id, prices = {}, keepWindows = async () => {} }: Listing): Promise<Model[]> => {
     const entry = cache.get(key);
     if (entry && now() - entry.at < KEPT_MS) return entry.models;
-    const models = redact().value(await askForModels(await openClient(client), { provider_id, prices }).catch(rejectRedacted));
+    const asked = await askForModels(await openClient(client), { provider_id, prices }).catch(rejectRedacted);
+    const models = redact().value(asked.models);
+    await keepWindows(redact().value(asked.windows));
     cache.set(key, { at: now(), models });
     return models;
   };
@@ -54,10 +58,11 @@ async function openClient(client: Listing['client']): Promise<OpenAI | Anthropic
 async function askForModels(
   client: OpenAI | Anthropic,
   { provider_id, prices = {} }: { provider_id?: string | undefined; prices?: ModelPrices } = {},
-): Promise<Model[]> {
+): Promise<{ models: Model[]; windows: { model: string; context_window: number }[] }> {
   try {
     const models: Model[] = [];
-    for (const { id, name = id, context_window = findKnownModel(id)?.context_window } of await listModels(client)) {
+    const listed = await listModels(client);
+    for (const { id, name = id, context_window = findKnownModel(id)?.context_window } of listed) {
       const price = prices[id] ?? prices['*'];
       models.push({
         id,
@@ -67,7 +72,8 @@ async function askForModels(
         ...(price ? { price } : {}),
       });
     }
-    return models;
+    const windows = listed.flatMap(({ id: model, context_window }) => (context_window ? [{ model, context_window }] : []));
+    return { models, windows };
   } catch (error) {
     const failure = client instanceof Anthropic ? toVendorFailure(error) : toModelFailure(error);
     throw new AppError('upstream', (failure as Error).message, {

@@ -40,6 +40,8 @@ export interface ModelReply {
   text: string;
   /** The calls as the model sent them: provider ids and raw argument text. */
   calls: { id: string; name: string; arguments: string }[];
+  /** What the model thought before it answered, if the endpoint shows it; absent: nothing. */
+  reasoning?: string;
   /** `stop`, `tool_calls`, `length`, `content_filter` … in the vocabulary of chat completions. */
   finish: string;
   /** The name that the answering model reports for itself. */

@@ -7,7 +7,7 @@ import {
   type PinnedProvider,
   usesVendorApi,
 } from '../domain/definition.ts';
-import { getDialect } from '../domain/provider-presets.ts';
+import { getDialect, getToolRules } from '../domain/provider-presets.ts';
 import { asksFirst, namesOfTool, PREFIXES, type RunGuards, toolIdentity } from '../domain/tool-guards.ts';
 import { findBuiltin } from '../tools/builtin/index.ts';
 import { type ExchangeDeadlines, exchangeBounds, overrideDeadlines } from './bounded.ts';
@@ -20,6 +20,7 @@ import { messagesRuntime } from './messages.ts';
 import { getPrices } from './prices.ts';
 import type { Fetch } from './reusing-fetch.ts';
 import type { ModelRuntime } from './runtime.ts';
+import { adaptTools } from './sent-tools.ts';
 
 export type { ModelCaller } from './clients.ts';
 
@@ -69,7 +70,11 @@ export async function selectRuntime(
   const { watchFetch, limitRuntime } = exchangeBounds(own_watch ? { ...deadlines, silence_ms: null } : deadlines);
   const [fetch, installationFetch] = [watchFetch(options.fetch), watchFetch(options.installationFetch)];
   const selection = await selectUnboundedRuntime(definition, caller, { ...options, fetch, installationFetch });
-  return { ...selection, runtime: limitRuntime(selection.runtime) };
+  const runtime = limitRuntime(selection.runtime);
+  const { provider } = definition;
+  const default_model = provider ? provider.default_model : options.default_runtime.model;
+  const findRules = (model: string | null) => getToolRules(provider, model ?? default_model ?? '');
+  return { ...selection, runtime: adaptTools(runtime, findRules) };
 }
 
 const USES_TOKEN = "The default runtime is called with the caller's access token";

@@ -15,6 +15,8 @@ export interface VendorError {
   status: number | undefined;
   /** The pause that the body asks for. */
   retry_after_ms: number | undefined;
+  /** The size of the context window that the body names in a separate field. */
+  context_window?: number | undefined;
 }
 
 /** Thrown for an error within a successful answer. */
@@ -48,9 +50,9 @@ export function readableErrors(fetch: Fetch): Fetch {
 /** Reads an error that `readableErrors` has passed on. */
 export function readPassedError(error: unknown): VendorError {
   const { error: inner = error } = Object(error) as Json;
-  const { names, status, retry_after_ms, message } = Object(inner) as Partial<VendorError>;
+  const { names, status, retry_after_ms, message, context_window } = Object(inner) as Partial<VendorError>;
   if (!Array.isArray(names)) return readVendorError(inner);
-  return { message: message ?? '', names, status, retry_after_ms };
+  return { message: message ?? '', names, status, retry_after_ms, context_window };
 }
 
 /** Reads the body of an error, as text or parsed. */
@@ -67,6 +69,7 @@ export function readVendorError(body: unknown): VendorError {
     names: names.map((name) => String(name).toLowerCase()),
     status: statuses[0],
     retry_after_ms: found.map(findRetryDelay).find((delay) => delay !== undefined) ?? findDelayInText(message),
+    context_window: found.flatMap((layer) => WINDOW_FIELDS.map((field) => layer[field])).find(isCount),
   };
 }
 
@@ -102,6 +105,9 @@ function reportsError(value: unknown): boolean {
 /** True for the codes by which vendors report success, next to a message such as `success`. */
 const isSuccess = (code: unknown): boolean => (typeof code === 'number' || isText(code)) && [0, 200].includes(Number(code));
 
+const isCount = (value: unknown): value is number => typeof value === 'number' && Number.isSafeInteger(value) && value > 0;
+
+const WINDOW_FIELDS = ['n_ctx', 'max_model_len', 'max_context_length', 'context_length', 'context_window'];
 const CODE_FIELDS = ['code', 'type', 'status', 'error_code', 'status_code', 'errorCode', '__type', 'reason'];
 const MESSAGE_FIELDS = [
   'message',

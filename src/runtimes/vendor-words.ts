@@ -26,6 +26,56 @@ const LOADING =
 export const isLoading = ({ message }: VendorError, status: number | undefined): boolean =>
   (status === 503 || status === 425 || status === undefined) && LOADING.test(message);
 
+/** Vendors' names for a request that is longer than the model's context window. */
+const OVERLONG_NAMES =
+  /context_?(?:length|window|size)_?exceeded|contextwindowexceeded|exceed(?:ed)?_?context|context_overflow|max_prompt_tokens_exceeded|tokens_limit_reached|prompt_too_long|input_too_long|string_above_max_context/;
+
+const OVERLONG_SENTENCES = [
+  /(?:maximum|max|available|model'?s?|exceeds? the|exceeded|overflows?|over the) (?:model )?(?:context|prompt|sequence|model)[ _-]?(?:length|window|size|len)\b/i,
+  /context (?:length|window|size|limit)[^.]{0,30}(?:exceed|overflow|is only|of only|too small|reached)|(?:exceed|overflow)[^.]{0,40}context|(?:exceeds?|greater than)[^.]{0,20}\bmax_(?:model|seq)_len\b|reached (?:the )?context (?:length|window|size)|contextwindowexceeded/i,
+  /(?:prompt|input|request (?:is|was)|conversation|history)[^.]{0,60}(?:too long|longer than the (?:model|maximum|max|context))/i,
+  /(?:number of (?:input )?tokens|(?:prompt|input) ?(?:token|length)[^.]{0,60})[^.]{0,20}\b(?:exceeds?|cannot exceed|is larger|surpasses)|(?:prompt|input|requested)[ _](?:token|length)[^.]{0,60}(?:exceeds?|only supports|is larger)/i,
+  /too many (?:input |prompt )?tokens\b|request body too large for|inputs?`? (?:tokens \+|must have less)|exceeded model token limit|input tokens exceeded|range of input length/i,
+  /too large for model with \d|larger than the model input length|exceeds? (?:the )?max(?:imum)? (?:number of )?(?:allowed )?(?:input |prompt |message )?(?:tokens|length)|max input characters|prompt exceeds max|reduce the length of the (?:messages|input|prompt)|n_keep|larger than the max context/i,
+  /上下文.{0,20}(?:超|长)|(?:输入|提示|prompt).{0,20}(?:超过|超出|超长|过长)/i,
+];
+
+/** What passes with time, or is about the answer alone, although it counts tokens. */
+const OTHER_LIMITS = /per[ -](?:minute|day|hour|second)|\b(?:TPM|TPD|ITPM|RPM)\b|rate limit|quota|throttl|wait before/i;
+
+/** The statuses of refusals that have other reasons, whatever their sentence. */
+const OTHER_STATUSES = [401, 402, 403, 404, 429];
+/** The status of a request that has too many bytes, whatever the sentence. */
+const TOO_LARGE = 413;
+
 /** True if a request is longer than the model's context window. */
-export const isOverlong = ({ names, message }: VendorError): boolean =>
-  names.includes('context_length_exceeded') || message.includes('prompt is too long');
+export const isOverlong = ({ names, message }: VendorError, status?: number): boolean =>
+  names.some((name) => OVERLONG_NAMES.test(name)) ||
+  (!OTHER_STATUSES.includes(status ?? 0) &&
+    !OTHER_LIMITS.test(message) &&
+    (status === TOO_LARGE || OVERLONG_SENTENCES.some((sentence) => sentence.test(message))));
+
+/** The places of the size in a sentence, the surest first. */
+const SIZES = [
+  /range of input length should be \[\d{1,9}, ?(\d{1,9})\]/i,
+  /\b(?:max_model_len|max_seq_len|n_ctx)\b[^\d.]{0,10}(\d[\d,_]{1,14})/i,
+  /(?:context|max(?:imum)? (?:prompt|input|sequence|model)) ?(?:length|window|size)\b[^\d.]{0,40}(\d[\d,_]{1,14})/i,
+  /\b(\d[\d,_]{1,14})(?:[ -]tokens?)? (?:max(?:imum)?\b|(?:context|token) (?:length|window|limit))/i,
+  /context limit: [\d,]{1,15} \+ [\d,]{1,15} > (\d[\d,_]{1,14})/i,
+  /(?:maximum number of tokens allowed|maximum (?:allowed )?length|supports up to|cannot exceed|must be <=|must have less than|max input tokens:|input length limit|limit (?:for this model )?(?:is|of)|token limit:|max size:)[^\d.]{0,30}(\d[\d,_]{1,14})/i,
+];
+
+const SMALLEST_WINDOW = 256;
+const LARGEST_WINDOW = 100_000_000;
+
+/** True for a number of tokens that a context window can have. */
+export const isWindow = (size: unknown): size is number =>
+  Number.isSafeInteger(size) && Number(size) >= SMALLEST_WINDOW && Number(size) <= LARGEST_WINDOW;
+
+/** Returns the size of the context window that a refusal names, in tokens. */
+export function findNamedWindow({ message, context_window }: VendorError): number | undefined {
+  if (isWindow(context_window)) return context_window;
+  const written = SIZES.map((place) => place.exec(message)?.[1]).find((text) => text !== undefined);
+  const size = Number(written?.replaceAll(/[,_]/g, ''));
+  return isWindow(size) ? size : undefined;
+}

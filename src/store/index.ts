@@ -40,6 +40,7 @@ import { evaluationStore } from './runs/evaluations.ts';
 import { eventStore } from './runs/events.ts';
 import { forkStore } from './runs/forks.ts';
 import { inspectionStore } from './runs/inspection.ts';
+import { namedWindows } from './runs/named-windows.ts';
 import { findSnapshot, pinProvider } from './runs/pin.ts';
 import { providerRates } from './runs/provider-rates.ts';
 import { runStore } from './runs/runs.ts';
@@ -147,6 +148,7 @@ export function createStore({ database: { pool, prisma }, keys, publish, admins 
     definitions: definitionStore(quick, isToolsRole),
     cursors: cursorStore(pool),
     rates: providerRates(pool),
+    windows: namedWindows(pool),
     inspection: inspectionStore(prisma),
     forks: forkStore(pool),
     events: eventStore(pool),

@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { getDialect } from '../../src/domain/provider-presets.ts';
+import { chatRequest } from '../../src/runtimes/chat-request.ts';
 import type { ModelReply } from '../../src/runtimes/runtime.ts';
 import { type Answer, type ModelServer, startModelServer } from '../support/peers/model-server.ts';
-import { failure, reply } from './support.ts';
+import { exchangeOf, failure, reply } from './support.ts';
 
 let server: ModelServer;
 beforeAll(async () => {
@@ -525,5 +527,86 @@ describe('usage is counted', () => {
   it('with only a total, of which no more is cached than the input has', async () => {
     const { usage } = await ask(inUsage({ total_tokens: 100, prompt_tokens_details: { cached_tokens: 100 } }));
     expect(usage).toEqual({ total_in: 99, total_out: 1, cache_read: 99, cache_write: 0 });
+  });
+});
+
+describe('thinking in the text', () => {
+  it.each(['think_tag', 'think_close_only'])('%s is kept apart from the answer', async (name) => {
+    const { text, reasoning } = await ask(stored(name));
+    expect({ text, reasoning: reasoning?.slice(0, 10) }).toEqual({ text: '{"answer": 4}', reasoning: 'let me see' });
+  });
+
+  it('is not streamed, whatever the pieces', async () => {
+    const pieces = ['<th', 'ink>a', ' b</', 'think>', '\n\n', 'so'].map((content) => chunk({ content })).join('');
+    expect(await ask({ body: pieces + chunk({}, 'stop') })).toMatchObject({ text: 'so', streamed: 'so', reasoning: 'a b' });
+  });
+
+  it.each<[string, object]>([
+    ['reasoning_content', { reasoning_content: 'hm' }],
+    ['reasoning', { reasoning: 'hm' }],
+    ['thinking', { thinking: 'hm' }],
+    ['parts of the content', { content: [{ type: 'thinking', thinking: [{ type: 'text', text: 'hm' }] }] }],
+  ])('in %s is kept, too', async (_, delta) => {
+    const body = chunk(delta) + chunk({ content: 'so' }) + chunk({}, 'stop');
+    expect(await ask({ body })).toMatchObject({ text: 'so', reasoning: 'hm', extra: null });
+  });
+
+  it('that never ends is the answer of a model that ended, and nothing at its limit', async () => {
+    const body = chunk({ content: '<think>it is 4' });
+    expect(await ask({ body: body + chunk({}, 'stop') })).toMatchObject({ text: 'it is 4', streamed: 'it is 4' });
+    expect(await failure(ask({ body: body + chunk({}, 'length') }))).toMatchObject({ code: 'model_length' });
+  });
+
+  it('of the Messages API is kept, too', async () => {
+    const content = [
+      { type: 'thinking', thinking: 'hm', signature: 's' },
+      { type: 'text', text: 'so' },
+    ];
+    const body = JSON.stringify({ type: 'message', model: 'scripted', content, stop_reason: 'end_turn', usage: {} });
+    expect(await ask({ type: 'application/json', body }, 'messages')).toMatchObject({ text: 'so', reasoning: 'hm', extra: null });
+  });
+
+  it('goes back only to models that want it', async () => {
+    const past = {
+      ...{ step: 1, position: 0, role: 'assistant' as const, kind: 'reply' as const, content: 'so', call_id: null },
+      tool_calls: [{ call_id: '1-1', name: 'look', arguments: '{}' }],
+      extra: { thought: 'in text', reasoning_content: 'in its field', reasoning: 'for people' },
+    };
+    const sent = (model: string, base_url: string) => {
+      const dialect = getDialect({ provider_type: 'openai_compatible', base_url }, model);
+      return chatRequest(exchangeOf({ transcript: [past] }), model, dialect).messages.at(-1);
+    };
+    const plain = sent('deepseek-chat', 'https://api.deepseek.com');
+    expect(plain).toMatchObject({ content: 'so', reasoning_content: 'in its field' });
+    expect(sent('MiniMax-M2', 'https://api.minimax.io/v1')).toMatchObject({ content: '<think>\nin text\n</think>\n\nso' });
+    for (const [model, url] of [
+      ['magistral-medium-latest', 'https://api.mistral.ai/v1'],
+      ['mistralai/magistral-small', 'http://vllm.test/v1'],
+      ['qwen3', 'https://api.groq.com/openai/v1'],
+      ['gpt-oss-120b', 'https://api.cerebras.ai/v1'],
+      ['gemini-2.5-flash', 'https://generativelanguage.googleapis.com/v1beta/openai'],
+    ])
+      expect(sent(model!, url!), url).not.toHaveProperty('reasoning_content');
+    for (const message of [plain, sent('MiniMax-M2', 'https://api.minimax.io/v1')]) {
+      expect(message).not.toHaveProperty('thought');
+      expect(message).not.toHaveProperty('reasoning');
+    }
+  });
+
+  it.each([
+    ['DeepSeek', 'deepseek-v4-pro', 'https://api.deepseek.com/v1', ' '],
+    ['Moonshot', 'kimi-k2.6', 'https://api.moonshot.ai/v1', ' '],
+    ['Moonshot in China', 'kimi-k2.6', 'https://api.moonshot.cn/v1', ' '],
+    ['others', 'qwen3', 'https://dashscope.aliyuncs.com/compatible-mode/v1', undefined],
+    ['a host with a similar name', 'deepseek-v4-pro', 'https://notdeepseek.com/v1', undefined],
+  ])('goes back as a blank for calls without any, to %s', (_, model, base_url, blank) => {
+    const past = (tool_calls: { call_id: string; name: string; arguments: string }[] | null) => ({
+      ...{ step: 1, position: 0, role: 'assistant' as const, kind: 'reply' as const, content: 'so', call_id: null },
+      ...{ tool_calls, extra: null },
+    });
+    const dialect = getDialect({ provider_type: 'openai_compatible', base_url }, model);
+    const transcript = [past([{ call_id: '1-1', name: 'look', arguments: '{}' }]), past(null)];
+    const sent = chatRequest(exchangeOf({ transcript }), model, dialect).messages.slice(-2) as { reasoning_content?: string }[];
+    expect(sent.map(({ reasoning_content }) => reasoning_content)).toEqual([blank, undefined]);
   });
 });

@@ -62,7 +62,7 @@ describe('a tool that the vendor runs', () => {
     await ask({ tools: [LOOK] });
     expect(vendor.requests[0]!.tools).toEqual([
       SEARCH,
-      { name: 'look', description: 'Looks.', input_schema: { type: 'object' } },
+      { name: 'look', description: 'Looks.', input_schema: { type: 'object', properties: {} } },
     ]);
     await ask({ call_settings: { parallel_tool_calls: false } });
     expect(vendor.requests[1]).toMatchObject({

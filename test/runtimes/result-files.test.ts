@@ -63,7 +63,7 @@ describe('a model that refuses files', () => {
     const sent: string[][] = [];
     const loadResultFiles = async (files: readonly AttachedFile[]) =>
       files.map((file) => ({ ...file, content: Buffer.from('x') }));
-    const ports = { file_takers, loadResultFiles, getContextWindow: () => WINDOW };
+    const ports = { file_takers, loadResultFiles };
     const work = { ports, run: { task_id, owner: 'alice' }, definition: { provider: null, model: 'm' } };
     const ask = async (files: ReadonlyMap<string, readonly { media_type: string }[]>) => {
       const kinds = [...files.values()].flat().map(({ media_type }) => media_type.split('/')[0]!);
@@ -71,7 +71,7 @@ describe('a model that refuses files', () => {
       if (kinds.some((kind) => !taken.includes(kind))) throw new ModelFailure('refused', { code, status, recoverable: false });
       return 'answered';
     };
-    const options = { keeps_context, ask, onFewer: async () => {} };
+    const options = { window: WINDOW, keeps_context, ask, onFewer: async () => {} };
     const outcome = await askWithResultFiles(work as unknown as ExchangeAttempt, [SHOT], options).catch((error: Error) => error);
     return { sent, outcome, file_takers };
   }
@@ -93,6 +93,8 @@ describe('a model that refuses files', () => {
     expect(outcome).toBeInstanceOf(ModelFailure);
     expect(sent).toHaveLength(1);
     expect((await askOf([], { code: 'context_window_full' })).sent).toHaveLength(1);
+    // Too many bytes may be those of files.
+    expect((await askOf(['none'], { code: 'context_window_full', status: 413 })).sent).toHaveLength(3);
     expect(file_takers.size).toBe(0);
   });
 

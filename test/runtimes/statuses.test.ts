@@ -51,7 +51,8 @@ async function failWith(kind: string, status: number) {
 /** Every status but 407, for which `fetch` returns no answer: it takes it for a failure of the network. */
 const ALL = Array.from({ length: 200 }, (_, index) => 400 + index).filter((status) => status !== 407);
 const CODES: Record<number, string> = {
-  ...{ 401: 'model_unauthorized', 402: 'quota_exhausted', 403: 'model_unauthorized', 404: 'unknown_model', 429: 'rate_limited' },
+  ...{ 401: 'model_unauthorized', 402: 'quota_exhausted', 403: 'model_unauthorized', 404: 'unknown_model' },
+  ...{ 413: 'context_window_full', 429: 'rate_limited' },
 };
 /** A time-out, a conflict and a limit pass; what a request is to blame for does not. */
 const PASSING = [408, 409, 429];

@@ -132,7 +132,111 @@ it('fails clearly when the window is full and infinite_session is off', async ()
   const workflow = { max_turns: 20, infinite_session: false };
   const task = await here.ended(await here.prompt(await here.workflow({ tools: [LONG], agent: { provider_id }, workflow })));
   expect(task).toMatchObject({ status: 'failed', error_code: 'context_window_full' });
-  expect(task.error).toContain('of 2500 tokens, and infinite_session is off');
+  expect(task.error).toContain("of 2500 tokens (the provider's context_window), and infinite_session is off");
+});
+
+const OVERFLOWS: [string, (tokens: number) => object, number | undefined][] = [
+  [
+    'vLLM',
+    (tokens) => ({
+      object: 'error',
+      message: `This model's maximum context length is 2500 tokens. However, you requested ${tokens} tokens.`,
+      ...{ type: 'BadRequestError', param: null, code: 400 },
+    }),
+    2_500,
+  ],
+  [
+    'llama.cpp',
+    () => ({
+      error: {
+        code: 400,
+        message: 'the request exceeds the available context size',
+        type: 'exceed_context_size_error',
+        n_ctx: 2_500,
+      },
+    }),
+    2_500,
+  ],
+  ['Bedrock', () => ({ message: 'Input is too long for requested model.' }), undefined],
+];
+
+/** Refuses requests of more than 2,500 tokens, which it did not announce. */
+const withSmallWindow =
+  (answer: Answer, refusal: (tokens: number) => object): Answer =>
+  (response, request) => {
+    const tokens = JSON.stringify(request.messages).length / 4;
+    if (tokens <= 2_500) return answer(response, request);
+    return void response.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify(refusal(tokens)));
+  };
+
+it.each(OVERFLOWS)('compacts once and continues when %s refuses a request as too long', async (_, refusal, context_window) => {
+  let rounds = 0;
+  const answer: Answer = (response, request) => {
+    if (isSummary(request)) return says('NOTES: some pages.')(response, request);
+    rounds += 1;
+    return (rounds <= 8 ? asks({ name: request.tools![0]!.function.name }) : says('done'))(response, request);
+  };
+  here.model.always(withSmallWindow(answer, refusal));
+  const id = await here.workflow({ tools: [LONG], agent: { provider_id: await provider({}) }, workflow: { max_turns: 20 } });
+  const task = await here.ended(await here.prompt(id, 'Read the pages.'));
+  expect([task.status, task.error]).toEqual(['completed', null]);
+  const { messages, logs } = await workflowOf(id);
+  const refused = logs.filter(({ event }: any) => event === 'context_window_full');
+  expect(refused.length).toBeGreaterThan(0);
+  expect(refused[0].context_window).toBe(context_window);
+  expect(messages.filter(({ kind }: any) => kind === 'summary')).toHaveLength(refused.length);
+});
+
+/** Runs until the window is full. Returns the reason. */
+async function fillWindow(provider_id: string, named: number): Promise<string> {
+  here.model.always(
+    withSmallWindow(callsTool(20), () => ({ message: `This model's maximum context length is ${named} tokens.` })),
+  );
+  const workflow = { max_turns: 20, infinite_session: false };
+  const task = await here.ended(await here.prompt(await here.workflow({ tools: [LONG], agent: { provider_id }, workflow })));
+  expect(task).toMatchObject({ status: 'failed', error_code: 'context_window_full' });
+  return task.error;
+}
+const findShownWindow = async (provider_id: string) =>
+  (await here.alice.ok(here.alice.get(`/api/models?provider_id=${provider_id}`)))[0].context_window;
+
+it('keeps the size that the endpoint named for the provider and the model, and shows it, until the provider is changed', async () => {
+  const provider_id = await provider({});
+  expect(await findShownWindow(provider_id)).toBeUndefined();
+  expect(await fillWindow(provider_id, 1_000)).toContain('maximum context length is 1000 tokens');
+  expect(await findShownWindow(provider_id)).toBe(1_000);
+  expect(await fillWindow(provider_id, 1_000)).toContain('of 1000 tokens (as the endpoint says)');
+  await here.alice.ok(here.alice.put(`/api/providers/${provider_id}`, { description: 'changed' }));
+  expect(await findShownWindow(provider_id)).toBeUndefined();
+  expect(await fillWindow(provider_id, 1_000)).toContain('maximum context length is 1000 tokens');
+});
+
+it('keeps the size that the endpoint lists, until it refuses with another', async () => {
+  const provider_id = await provider({});
+  here.model.describe({ max_model_len: 1_200 });
+  try {
+    expect(await findShownWindow(provider_id)).toBe(1_200);
+  } finally {
+    here.model.describe({});
+  }
+  expect(await fillWindow(provider_id, 900)).toContain('of 1200 tokens (as the endpoint says)');
+  const other = await provider({});
+  expect(await fillWindow(other, 900)).toContain('maximum context length is 900 tokens');
+  here.model.describe({ max_model_len: 1_200 });
+  try {
+    expect(await findShownWindow(other)).toBe(900);
+  } finally {
+    here.model.describe({});
+  }
+});
+
+it("fails with the endpoint's sentence when it refuses and infinite_session is off", async () => {
+  here.model.always(withSmallWindow(callsTool(20), OVERFLOWS[0]![1]));
+  const workflow = { max_turns: 20, infinite_session: false };
+  const agent = { provider_id: await provider({}) };
+  const task = await here.ended(await here.prompt(await here.workflow({ tools: [LONG], agent, workflow })));
+  expect(task).toMatchObject({ status: 'failed', error_code: 'context_window_full' });
+  expect(task.error).toMatch(/maximum context length is 2500 tokens.*infinite_session is off/);
 });
 
 it('waits when the token budget is used up, and continues when it is raised', async () => {

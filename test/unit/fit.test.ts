@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { MEDIA_TOKENS } from '../../src/domain/attachments.ts';
+import { transcriptSize } from '../../src/domain/compaction.ts';
 import type { FileTakers } from '../../src/domain/result-files.ts';
 import type { TranscriptMessage } from '../../src/domain/transcript.ts';
-import { fitTranscript } from '../../src/temporal/activities/fit.ts';
+import type { Exchange } from '../../src/runtimes/runtime.ts';
+import { fitTranscript, refitTranscript } from '../../src/temporal/activities/fit.ts';
 
 const WINDOW = 10_000;
 const usage = { total_in: 0, total_out: 0, cache_read: 0, cache_write: 0, cost: 0 };
@@ -47,7 +49,12 @@ async function fitMessages(
     return compacts;
   };
   const work = {
-    ports: { runs: { compact }, getContextWindow: () => WINDOW, file_takers: new Map(), now: () => 'now' },
+    ports: {
+      runs: { compact },
+      findContextWindow: async () => ({ tokens: WINDOW, from: 'provider' }),
+      file_takers: new Map(),
+      now: () => 'now',
+    },
     run: { task_id: 't', attachments: attachments ?? null, ...usage, ...spent },
     definition: { model: 'm', settings: { infinite_session: true, tsv_tool_results: false, caveman: false, ...settings } },
     step: messages.length,
@@ -175,7 +182,7 @@ it('images of tools take no room of a run whose model does not take them', async
   const files = [{ id: 'i', name: 'a.png', media_type: 'image/png', size: 9, sha256: '' }];
   const shot = message({ step: 1, role: 'tool', kind: 'result', call_id: '1-1', extra: { files } });
   const tokens = async (file_takers: FileTakers) => {
-    const ports = { getContextWindow: () => WINDOW, file_takers };
+    const ports = { findContextWindow: async () => ({ tokens: WINDOW, from: 'provider' }), file_takers };
     const settings = { infinite_session: true, tsv_tool_results: false, caveman: false };
     const work = {
       ports,
@@ -188,4 +195,47 @@ it('images of tools take no room of a run whose model does not take them', async
     return (await fitTranscript(work as never, [message({}), shot], new AbortController().signal)).tokens;
   };
   expect((await tokens(new Map())) - (await tokens(new Map([['t', 'none']])))).toBe(MEDIA_TOKENS);
+});
+
+describe('a transcript that the endpoint refused', () => {
+  async function refit(named: number | undefined, infinite_session = true) {
+    const asked: Exchange[] = [];
+    const reply = { text: 'Notes.', calls: [], finish: 'stop', usage, model: 'm' };
+    const exchange = async (input: Exchange) => {
+      asked.push(input);
+      return { reply };
+    };
+    const work = {
+      ports: {
+        runs: { compact: async () => true },
+        file_takers: new Map(),
+        findContextWindow: async () => ({ tokens: 128_000, from: 'default' }),
+        now: () => 'now',
+      },
+      run: { task_id: 't', attachments: null, ...usage },
+      definition: { model: 'm', settings: { infinite_session, tsv_tool_results: false, caveman: false } },
+      step: 21,
+      selected: { keeps_context: false, runtime: { exchange }, prices: {} },
+      instructions: 'Be brief.',
+      tools: [],
+    } as never;
+    const { signal } = new AbortController();
+    const refused = await fitTranscript(work, [message({}), ...rounds(20)], signal);
+    expect(asked).toEqual([]);
+    return { refused, fit: await refitTranscript(work, refused, { named, signal }), asked };
+  }
+
+  it.each([undefined, 100_000, 4_096])(
+    'is compacted for a window of %s tokens, and so is the request for its summary',
+    async (named) => {
+      const { refused, fit, asked } = await refit(named);
+      const window = Math.min(named ?? refused.tokens, refused.tokens);
+      expect(fit?.tokens).toBeLessThan(window / 2);
+      expect(transcriptSize(asked[0]!.transcript)).toBeLessThan(window / 2);
+    },
+  );
+
+  it('stays as it is without infinite_session', async () => {
+    expect(await refit(4_096, false)).toMatchObject({ fit: null, asked: [] });
+  });
 });

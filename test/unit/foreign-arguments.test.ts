@@ -21,16 +21,27 @@ describe('arguments as a whole', () => {
     [JSON.stringify(''), {}],
     ['```json\n{"city": "Oslo"}\n```', city],
     ['```\n{"city": "Oslo"}```', city],
+    ['```JSON5\n{"city": "Oslo"}\n```', city],
+    ['~~~json\n{"city": "Oslo"}\n~~~', city],
+    ['\ufeff{"city": "Oslo"}', city],
   ])('%j are read', (text, args) => {
     expect(parseArguments(text)).toEqual({ arguments: args });
   });
 
-  it.each(['5', 'true', '"Oslo"', '[1]', '[{}, {}]', '{"a": 1', '{"a": 1, "a": 2}', JSON.stringify('{"a": 1, "a": 2}')])(
-    '%s are refused, because their meaning is not certain',
-    (text) => {
-      expect(parseArguments(text)).toEqual({ refusal: expect.any(String) });
-    },
-  );
+  it.each([
+    '5',
+    'true',
+    '"Oslo"',
+    '[1]',
+    '[{}, {}]',
+    '{"a": 1',
+    '{"a": 1, "a": 2}',
+    JSON.stringify('{"a": 1, "a": 2}'),
+    'Use {"a": 1}',
+    '{"a": 1} so',
+  ])('%s are refused, because their meaning is not certain', (text) => {
+    expect(parseArguments(text)).toEqual({ refusal: expect.any(String) });
+  });
 
   it('keep long integers exact, also in text', () => {
     const read = parseArguments(JSON.stringify('{"id": 12345678901234567890}'));

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { difference } from '../../src/domain/grading.ts';
-import { parseResponse } from '../../src/domain/normalise.ts';
+import { parseResponse } from '../../src/domain/json-answers.ts';
 
 const DIFFERS = 'The answer is not the expected one';
 

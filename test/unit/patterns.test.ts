@@ -4,11 +4,11 @@ import { analyse } from 'scslre';
 import { parseSync } from 'vite';
 import { describe, expect, it } from 'vitest';
 import { parseAttachments } from '../../src/api/routes/attachments.ts';
+import { findJsonText } from '../../src/domain/json-answers.ts';
 import { parseFacts } from '../../src/domain/memory.ts';
 import { qdrantBase } from '../../src/domain/remote-address.ts';
 import { listTokenNames } from '../../src/domain/secrets.ts';
 import { secretSpellings } from '../../src/domain/spellings.ts';
-import { withoutFence } from '../../src/domain/transcript.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 
@@ -50,12 +50,12 @@ describe('patterns over texts of others', () => {
     expect(() => parseAttachments([{ data }])).toThrow(expect.objectContaining({ code: 'invalid_attachment' }));
   });
 
-  it.each([`\`\`\`json${many('\n')}`, `\`\`\`\n${many('```')} x`, many('```json\n')])(
-    'a fence that never ends is left as it is',
-    (text) => {
-      expect(withoutFence(text)).toBe(text);
-    },
-  );
+  it.each([
+    ...[`\`\`\`json${many('\n')}`, `\`\`\`\n${many('```')} x`, many('```json\n'), many('{'), many('{"a":['), many('[')],
+    ...[many('[1]'), many('[1]\n'), many('[ '), many('{x}'), many('{"a":1}'), `[1]${many(' ')}x`],
+  ])('brackets and fences without an end, or without number, are left as they are', (text) => {
+    expect(findJsonText(text)).toBe(text);
+  });
 
   it('braces without an end hold no facts', () => {
     expect(parseFacts(many('{'))).toEqual([]);

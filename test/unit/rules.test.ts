@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parseArguments } from '../../src/domain/arguments.ts';
 import { type CallDecision, decideMove, type LedgerEntry } from '../../src/domain/effects.ts';
-import { parseResponse } from '../../src/domain/normalise.ts';
+import { parseResponse } from '../../src/domain/json-answers.ts';
 import { parseTodos, toProgress } from '../../src/domain/progress.ts';
 import { formatReminder, storable } from '../../src/domain/transcript.ts';
 import { calculateCost, toUsage } from '../../src/domain/usage.ts';

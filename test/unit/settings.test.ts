@@ -214,7 +214,7 @@ const ROWS: Partial<Record<keyof Config, Row>> = {
   ],
   DEFAULT_CONTEXT_WINDOW: [
     '7001',
-    installed((setting) => getContextWindow({ setting })({ model: 'unknown-model', provider: null })),
+    installed((setting) => getContextWindow({ setting })({ model: 'unknown-model', provider: null }).tokens),
     7_001,
   ],
   WEBHOOK_SECRET: [`whsec_${'7'.repeat(40)}`, installed((it) => it.webhook_secret), `whsec_${'7'.repeat(40)}`],

@@ -33,17 +33,13 @@ it('distinguishes text that looks like a number or a keyword from the real one',
   expect(lines.split('\n')[1]).toBe('"12"\t12\tnull\t""\t"null"');
 });
 
-it('knows windows by the longest beginning of a name, after what the provider is set to', () => {
+it('knows windows by the name of a model, after what the provider is set to and what the endpoint names', () => {
   const by = { set: null, fallback: 9 };
-  expect(resolveContextWindow('openai/gpt-4.1-mini', by)).toBe(1_047_576);
-  expect(resolveContextWindow('gpt-4-0613', by)).toBe(8_192);
-  // A model of a known family that is newer than the catalogue has the family's window.
-  expect(resolveContextWindow('gpt-5.2', by)).toBe(400_000);
-  expect(resolveContextWindow('claude-opus-9', by)).toBe(200_000);
-  expect(resolveContextWindow('qwen3:8b', by)).toBeGreaterThan(9);
-  expect(resolveContextWindow('something', by)).toBe(9);
-  expect(resolveContextWindow(null, by)).toBe(9);
-  expect(resolveContextWindow('gpt-4.1', { set: 50, fallback: 9 })).toBe(50);
+  expect(resolveContextWindow('openai/gpt-4.1-mini', by)).toEqual({ tokens: 1_047_576, from: 'known' });
+  expect(resolveContextWindow('gpt-4-0613', by)).toEqual({ tokens: 8_192, from: 'known' });
+  expect(resolveContextWindow('gpt-4-0613', { ...by, named: 7 })).toEqual({ tokens: 7, from: 'endpoint' });
+  expect(resolveContextWindow(null, by)).toEqual({ tokens: 9, from: 'default' });
+  expect(resolveContextWindow('gpt-4.1', { set: 50, named: 7, fallback: 9 })).toEqual({ tokens: 50, from: 'provider' });
   expect(estimateTokens('é'.repeat(4))).toBe(2);
 });
 

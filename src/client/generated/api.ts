@@ -1776,6 +1776,13 @@ export type LogData =
       wait_ms: number;
     }
   | {
+      event: 'context_window_full';
+      detail: string;
+      step: number;
+      /** The size that the endpoint named, in tokens */
+      context_window?: number;
+    }
+  | {
       event: 'compaction';
       detail: string;
       step: number;
@@ -2100,6 +2107,15 @@ export type LogEntry =
       step: number;
       error_code?: string;
       wait_ms: number;
+    }
+  | {
+      event: 'context_window_full';
+      /** ISO 8601, UTC */
+      timestamp: string;
+      detail: string;
+      step: number;
+      /** The size that the endpoint named, in tokens */
+      context_window?: number;
     }
   | {
       event: 'compaction';
@@ -2549,6 +2565,8 @@ export type MessageData = {
   partial?: boolean;
   /** True: the reply ended at the output limit of the model */
   truncated?: boolean;
+  /** What the model thought before, if its endpoint shows it; the beginning of it */
+  reasoning?: string;
 };
 
 /** A piece of the text that the model is writing. */
@@ -2561,6 +2579,7 @@ export type Model = {
   name: string;
   /** Identifier issued by the service (UUIDv7) */
   provider_id?: string;
+  /** Tokens: the provider's setting, otherwise what the endpoint named when it refused a longer request or lists, otherwise from the table of known models. Absent: unknown; runs use DEFAULT_CONTEXT_WINDOW */
   context_window?: number;
   reasoning_efforts?: string[];
   price?: {
@@ -2748,7 +2767,7 @@ export type Provider = {
       cache_write?: number;
     };
   };
-  /** Context window of its models, in tokens; null: from the table of known models */
+  /** Context window of its models, in tokens; null: what the endpoint names, otherwise from the table of known models */
   context_window: number | null;
   /** Seconds that one exchange with a model may take; null: a workflow takes its provider's, a provider MODEL_TOTAL_SECONDS */
   model_total_seconds: number | null;
@@ -2782,7 +2801,7 @@ export type ProviderCreate = {
       cache_write?: number;
     };
   };
-  /** Context window of its models, in tokens; null: from the table of known models */
+  /** Context window of its models, in tokens; null: what the endpoint names, otherwise from the table of known models */
   context_window?: number | null;
   /** Seconds that one exchange with a model may take; null: a workflow takes its provider's, a provider MODEL_TOTAL_SECONDS */
   model_total_seconds?: number | null;
@@ -3532,7 +3551,7 @@ export type StepRequest = {
         }[]
       | null;
     call_id: string | null;
-    /** What the provider wants back together with its reply, such as reasoning items */
+    /** What belongs to a reply besides its text: `reasoning`, which is shown only, and what the provider wants back */
     extra: unknown;
   }[];
   tools: {

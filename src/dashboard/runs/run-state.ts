@@ -34,7 +34,11 @@ export interface CallBlock {
   duration_ms: number | null;
 }
 
-export type Block = { kind: 'text'; role: string; text: string } | { kind: 'note'; event: string; text: string } | CallBlock;
+export type Block =
+  | { kind: 'text'; role: string; text: string }
+  | { kind: 'reasoning'; text: string }
+  | { kind: 'note'; event: string; text: string }
+  | CallBlock;
 
 export interface LogLine {
   event: string;
@@ -105,12 +109,13 @@ function applyEvent(run: LiveRun, event: RunEvent): void {
 
 type Message = Extract<RunEvent, { type: 'message' }>['data'];
 
-function applyMessage(run: LiveRun, { role, content, call_id = '', tool_calls = [] }: Message): void {
+function applyMessage(run: LiveRun, { role, content, reasoning, call_id = '', tool_calls = [] }: Message): void {
   if (role === 'tool') {
     change(run, call_id, { result: content });
     return;
   }
   if (role === 'assistant') run.partial = '';
+  if (reasoning) run.blocks.push({ kind: 'reasoning', text: reasoning });
   if (content) run.blocks.push({ kind: 'text', role, text: content });
   for (const call of tool_calls) addCall(run, call);
 }

@@ -55,6 +55,13 @@ function BlockView({ block }: { block: Block }) {
         <strong>{block.event.replaceAll('_', ' ')}</strong> {block.text}
       </div>
     );
+  if (block.kind === 'reasoning')
+    return (
+      <details className="call" data-testid="reasoning">
+        <summary>Reasoning</summary>
+        <Text className="as-written">{block.text}</Text>
+      </details>
+    );
   return (
     <article
       className={block.role === 'assistant' ? '' : 'turn-user'}

@@ -13,7 +13,7 @@ import { createOutputGuards } from './guardrails.ts';
 import { type ToolServices, toolPorts } from './runs/index.ts';
 import { openAll } from './runs/secrets.ts';
 import { type McpServices, mcpPorts, openMcpPool, withoutVendorTools } from './runs/tools.ts';
-import { getContextWindow } from './runtime-options.ts';
+import { windowFinder } from './runtime-options.ts';
 
 /** The services that describe a run: its record, its tools as they were offered, and its secrets. */
 export type BundleServices = McpServices & ToolServices & Pick<SharedServices, 'secrets'>;
@@ -75,7 +75,7 @@ async function describeRuntime(core: BundleServices, definition: Definition, { t
     const rules = { custom_tools, toolset: task.toolset as Toolset | null };
     const box = createAgentToolbox(here, { ...toolPorts(core), mcp: mcpPorts(core, pool) }, rules);
     return {
-      context_window: getContextWindow(core)(definition),
+      context_window: (await windowFinder(core)(definition)).tokens,
       keeps_context,
       tools: await box.list(new AbortController().signal),
     };

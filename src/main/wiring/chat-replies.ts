@@ -10,7 +10,7 @@ import { measureRuntime } from '../../observe/measured.ts';
 import { redactRuntime } from '../../runtimes/redacted.ts';
 import { type ModelCaller, selectRuntime } from '../../runtimes/select.ts';
 import type { SharedServices } from '../core.ts';
-import { getContextWindow, getRuntimeOptions } from './runtime-options.ts';
+import { getRuntimeOptions, windowFinder } from './runtime-options.ts';
 
 /** The part of the window kept free for the reply. */
 const REPLY_SHARE = 0.25;
@@ -37,8 +37,8 @@ function createAskModel(core: ReplyServices): AskModel {
       { access_token: caller.access_token, openToken },
       getRuntimeOptions(core),
     );
-    const window = getContextWindow(core)({ model, provider });
-    const room = window * (1 - REPLY_SHARE) - estimateTokens(agent.system_prompt);
+    const { tokens } = await windowFinder(core)({ model, provider });
+    const room = tokens * (1 - REPLY_SHARE) - estimateTokens(agent.system_prompt);
     const exchange = {
       task_id: session_id,
       model,

@@ -1,7 +1,7 @@
 import type { ChatServices } from '../../api/routes/chat.ts';
 import type { Definition } from '../../domain/definition.ts';
 import { unprocessable } from '../../domain/errors.ts';
-import { withoutFence } from '../../domain/transcript.ts';
+import { findJsonText } from '../../domain/json-answers.ts';
 import { holdsBack, type Judge } from '../../guardrails/judge.ts';
 import type { DispatchOptions } from '../../temporal/start/dispatch.ts';
 import type { SharedServices } from '../core.ts';
@@ -18,7 +18,7 @@ export const createOutputGuards = (judge: Judge) => ({
     judge.judgeAnswer(guardrails, text, facts),
   holdsBack: ({ guardrails = [] }: Definition) => holdsBack(guardrails),
   listOutputErrors: async ({ output_schema }: Definition, text: string, owner: string) =>
-    output_schema ? judge.listOutputErrors(output_schema, withoutFence(text), owner) : [],
+    output_schema ? judge.listOutputErrors(output_schema, findJsonText(text), owner) : [],
 });
 
 /** Refuses a chat message that the caller's workflows with this agent would refuse as a prompt. */

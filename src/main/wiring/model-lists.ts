@@ -45,12 +45,22 @@ export function createModelLists({
       const client = async () => defaultClient(setting.default_runtime.base_url, access_token, egress.installation);
       return list({ key: `default ${key}`, client });
     },
-    listProviderModels(provider: Provider, caller: Caller): Promise<Model[]> {
+    async listProviderModels(provider: Provider, caller: Caller): Promise<Model[]> {
       const runtime_caller = { access_token: null, openToken: openToken(caller) };
       const client = () => openClient(provider, runtime_caller);
       const key = `${provider.id} ${provider.updated_at} ${caller.key}`;
-      return list({ key, client, provider_id: provider.id, prices: getPrices(provider) }).catch((error) => {
-        throw toApiError(error);
+      const keepWindows = (windows: Parameters<typeof store.windows.keepListed>[1]) =>
+        store.windows.keepListed(provider.id, windows);
+      const models = await list({ key, client, provider_id: provider.id, prices: getPrices(provider), keepWindows }).catch(
+        (error) => {
+          throw toApiError(error);
+        },
+      );
+      // What a refusal named counts more than what is listed, and the provider's own setting most: runs use these sizes.
+      const named = await store.windows.list(provider.id);
+      return models.map((model) => {
+        const context_window = provider.context_window ?? named.get(model.id) ?? model.context_window;
+        return { ...model, ...(context_window ? { context_window } : {}) };
       });
     },
     check: (provider: Provider, caller: Caller) =>

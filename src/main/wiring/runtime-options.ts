@@ -1,4 +1,4 @@
-import { resolveContextWindow } from '../../domain/context-window.ts';
+import { type ContextWindow, resolveContextWindow } from '../../domain/context-window.ts';
 import type { Definition } from '../../domain/definition.ts';
 import { toDeadlines } from '../../runtimes/bounded.ts';
 import type { RuntimeOptions } from '../../runtimes/select.ts';
@@ -15,14 +15,28 @@ export const getRuntimeOptions = ({ setting, egress }: Pick<SharedServices, 'set
 
 interface Windowed {
   model: string | null;
-  provider: Pick<NonNullable<Definition['provider']>, 'context_window'> | null;
+  provider: Pick<NonNullable<Definition['provider']>, 'id' | 'context_window'> | null;
 }
 
-/** Returns the context window of a run's or a chat's model, in tokens. */
+/** Returns the context window of a run's or a chat's model; `named`: the size that its endpoint named. */
 export const getContextWindow =
   ({ setting }: Pick<SharedServices, 'setting'>) =>
-  ({ model, provider }: Windowed): number =>
+  ({ model, provider }: Windowed, named: number | null = null): ContextWindow =>
     resolveContextWindow(model ?? (provider ? null : setting.default_runtime.model), {
       set: provider?.context_window ?? null,
+      named,
       fallback: setting.config.DEFAULT_CONTEXT_WINDOW,
     });
+
+/** Finds the context window of a run's or a chat's model, with the size that its endpoint named. */
+export const windowFinder =
+  (core: Pick<SharedServices, 'setting' | 'store'>) =>
+  async (of: Windowed): Promise<ContextWindow> =>
+    getContextWindow(core)(of, of.provider && (await core.store.windows.find(of.provider.id, of.model ?? '')));
+
+/** Keeps the size that the endpoint of a run's model named when it refused a longer request. The default runtime has no provider. */
+export const windowKeeper =
+  ({ store }: Pick<SharedServices, 'store'>) =>
+  async ({ model, provider }: Windowed, context_window: number): Promise<void> => {
+    if (provider) await store.windows.keepRefused(provider.id, { model: model ?? '', context_window });
+  };

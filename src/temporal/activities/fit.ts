@@ -12,7 +12,7 @@ import {
   summaryMessage,
   transcriptSize,
 } from '../../domain/compaction.ts';
-import { estimateTokens } from '../../domain/context-window.ts';
+import { type ContextWindow, estimateTokens } from '../../domain/context-window.ts';
 import type { Definition, ToolSpec } from '../../domain/definition.ts';
 import { dropCalls } from '../../domain/model-failure.ts';
 import { type FileTakers, listShownFiles } from '../../domain/result-files.ts';
@@ -28,12 +28,14 @@ export interface FitPorts {
   runs: Pick<RunStore, 'compact'>;
   /** The runs whose models have refused files of tools' results. */
   file_takers: FileTakers;
-  /** Returns the context window of the run's model, in tokens. */
-  getContextWindow(definition: Definition): number;
+  /** Finds the context window of the run's model. */
+  findContextWindow(definition: Definition): Promise<ContextWindow>;
+  /** Keeps the size that the model's endpoint named when it refused a longer request. */
+  keepWindow(definition: Definition, tokens: number): Promise<void>;
   now(): string;
 }
 
-interface FitWork {
+export interface FitWork {
   ports: FitPorts;
   run: OpenRun;
   definition: Definition;
@@ -45,8 +47,12 @@ interface FitWork {
 
 export interface Fitted {
   transcript: TranscriptMessage[];
+  /** The messages as they are on record, before they were shortened for the model. */
+  read: TranscriptMessage[];
   /** The run, including the cost of the summary. */
   run: OpenRun;
+  /** The size of the context window that it is to fit, in tokens. */
+  window: number;
   /** The approximate number of tokens that the model is sent. */
   tokens: number;
 }
@@ -60,29 +66,59 @@ const KEPT = 0.4;
  * off or insufficient.
  */
 export async function fitTranscript(work: FitWork, messages: readonly TranscriptMessage[], signal: AbortSignal): Promise<Fitted> {
-  const { ports, run, definition, instructions, tools } = work;
-  const { infinite_session, tsv_tool_results, caveman } = definition.settings;
-  const window = ports.getContextWindow(definition);
-  const fixed_tokens =
-    estimateTokens(instructions) + (tools.length > 0 ? estimateTokens(JSON.stringify(tools)) : 0) + fileTokens(run.attachments);
-  const kinds = ports.file_takers.get(run.task_id) ?? 'all';
-  const messageForModel = (message: TranscriptMessage) => shortenMessage(message, { tsv_tool_results, caveman });
-  const toFit = (read: TranscriptMessage[], paid: OpenRun): Fitted => {
-    const transcript = read.map(messageForModel);
-    const shown_tokens = fileTokens(listShownFiles(read, { kinds, window }).map(({ file }) => file));
-    return { transcript, run: paid, tokens: fixed_tokens + shown_tokens + transcriptSize(transcript) };
-  };
+  const { ports, run, definition, selected } = work;
+  const { infinite_session } = definition.settings;
+  const window = await ports.findContextWindow(definition);
   const read = sinceSummary(messages);
-  let fit = toFit(read, run);
-  if (work.selected.keeps_context) return fit;
-  const cut = infinite_session && fit.tokens > window * FULL ? findCompactionCut(read, window * KEPT - fixed_tokens) : null;
-  if (cut) {
-    const { summary, paid } = await summarise(work, cut, signal);
-    fit = toFit([...read.filter(isStanding), summary, ...cut.recent], paid);
-  }
-  if (fit.tokens > window) throw windowFull(fit.tokens, window, infinite_session);
-  return fit;
+  const fit = toFitted(work, read, { paid: run, window: window.tokens });
+  if (selected.keeps_context) return fit;
+  const is_full = infinite_session && fit.tokens > window.tokens * FULL;
+  const fitted = (is_full && (await compact(work, fit, { window: window.tokens, summarised: FULL, signal }))) || fit;
+  if (fitted.tokens > window.tokens) throw windowFull(fitted.tokens, window, infinite_session);
+  return fitted;
 }
+
+/**
+ * Returns a transcript that the endpoint refused as too long, compacted; null if that is off or impossible. The estimate was too low,
+ * or the window is smaller than known, so what is sent becomes a share of both.
+ */
+export async function refitTranscript(
+  work: FitWork,
+  refused: Fitted,
+  { named, signal }: { named: number | undefined; signal: AbortSignal },
+): Promise<Fitted | null> {
+  if (!work.definition.settings.infinite_session || work.selected.keeps_context) return null;
+  const window = Math.min(refused.tokens, named ?? Number.POSITIVE_INFINITY);
+  return compact({ ...work, run: refused.run }, refused, { window, summarised: KEPT, signal });
+}
+
+/**
+ * Replaces older messages by a summary, so that a share of the window is used; null if nothing is older. `summarised`: the share that
+ * the request for the summary may have.
+ */
+async function compact(
+  work: FitWork,
+  { read }: Fitted,
+  { window, summarised, signal }: { window: number; summarised: number; signal: AbortSignal },
+): Promise<Fitted | null> {
+  const cut = findCompactionCut(read, window * KEPT - countFixed(work));
+  if (!cut) return null;
+  const { summary, paid } = await summarise(work, cut, { most_tokens: window * summarised, signal });
+  return toFitted(work, [...read.filter(isStanding), summary, ...cut.recent], { paid, window });
+}
+
+function toFitted(work: FitWork, read: TranscriptMessage[], { paid, window }: { paid: OpenRun; window: number }): Fitted {
+  const { ports, run, definition } = work;
+  const { tsv_tool_results, caveman } = definition.settings;
+  const transcript = read.map((message) => shortenMessage(message, { tsv_tool_results, caveman }));
+  const kinds = ports.file_takers.get(run.task_id) ?? 'all';
+  const shown_tokens = fileTokens(listShownFiles(read, { kinds, window }).map(({ file }) => file));
+  return { transcript, read, run: paid, window, tokens: countFixed(work) + shown_tokens + transcriptSize(transcript) };
+}
+
+/** Estimates what a request takes besides its messages. */
+const countFixed = ({ run, instructions, tools }: FitWork): number =>
+  estimateTokens(instructions) + (tools.length > 0 ? estimateTokens(JSON.stringify(tools)) : 0) + fileTokens(run.attachments);
 
 /** Returns a message in the shorter form that the workflow asks for; the stored message stays unchanged. */
 function shortenMessage(
@@ -94,14 +130,26 @@ function shortenMessage(
   return caveman && kind === 'context' ? { ...message, content: terse(content) } : message;
 }
 
-function windowFull(tokens: number, window: number, infinite: boolean): ApplicationFailure {
+function windowFull(tokens: number, window: ContextWindow, infinite: boolean): ApplicationFailure {
   const advice = infinite ? 'the rest cannot be compacted' : 'infinite_session is off';
-  const message = `The model's context window is full: about ${tokens} of ${window} tokens, and ${advice}`;
+  const message = `The model's context window is full: about ${tokens} of ${window.tokens} tokens${SOURCES[window.from]}, and ${advice}`;
   return ApplicationFailure.nonRetryable(message, 'context_window_full');
 }
 
+/** What a size is known from, for sentences. */
+const SOURCES: Record<ContextWindow['from'], string> = {
+  provider: " (the provider's context_window)",
+  endpoint: ' (as the endpoint says)',
+  known: '',
+  default: " (DEFAULT_CONTEXT_WINDOW, because nothing says the size for this model; set the provider's context_window)",
+};
+
 /** Lets the model summarise older rounds and records the summary, which later steps read instead of these rounds. */
-async function summarise(work: FitWork, { older, step: last_step }: Cut, signal: AbortSignal) {
+async function summarise(
+  work: FitWork,
+  { older, step: last_step }: Cut,
+  { most_tokens, signal }: { most_tokens: number; signal: AbortSignal },
+) {
   const { ports, run, definition, selected, step } = work;
   const prompt: TranscriptMessage = {
     step: 0,
@@ -111,7 +159,7 @@ async function summarise(work: FitWork, { older, step: last_step }: Cut, signal:
     tool_calls: null,
     call_id: null,
     extra: null,
-    content: formatForSummary(older),
+    content: formatForSummary(older, most_tokens),
   };
   const exchange = {
     task_id: run.task_id,

@@ -31,6 +31,8 @@ export interface ModelServer {
   scriptPrompt(prompt: string, ...answers: Answer[]): void;
   /** Answers every request beyond the script. */
   always(answer: Answer): void;
+  /** Adds fields to the model that it lists. */
+  describe(fields: object): void;
   stop(): Promise<void>;
 }
 
@@ -132,11 +134,13 @@ export async function startModelServer(): Promise<ModelServer> {
   const answersByPrompt = new Map<string, Answer[]>();
   let rest: Answer = fails(500, { message: 'the script has run out' });
   let aborted = 0;
+  let described = {};
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (request.url?.endsWith('/models')) {
       response.writeHead(200, { 'content-type': 'application/json' });
-      response.end(JSON.stringify({ object: 'list', data: [{ id: 'scripted', object: 'model', created: 1, owned_by: 'test' }] }));
+      const model = { id: 'scripted', object: 'model', created: 1, owned_by: 'test', ...described };
+      response.end(JSON.stringify({ object: 'list', data: [model] }));
       return;
     }
     const body = (await json(request)) as ModelRequest;
@@ -170,6 +174,9 @@ export async function startModelServer(): Promise<ModelServer> {
     scriptPrompt: (prompt, ...more) => void answersByPrompt.set(prompt, [...(answersByPrompt.get(prompt) ?? []), ...more]),
     always(answer) {
       rest = answer;
+    },
+    describe(fields) {
+      described = fields;
     },
     async stop() {
       server.closeAllConnections();

@@ -42,6 +42,151 @@ export const openai: Rules = (body) => {
       );
 };
 
+/** What each vendor refuses of a tool: a sentence in its own words; null: nothing. */
+export type ToolRule = (tool: { name: string; description?: string; parameters?: Json }) => string | null;
+
+/** Returns the first fault within a schema. `judge` gets each schema and its place. */
+function findFault(schema: Json, judge: (schema: Json, path: string[]) => string | null, path: string[] = []): string | null {
+  const own = judge(schema, path);
+  if (own) return own;
+  const isSchema = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
+  const inner: [string, unknown][] = [
+    ...['properties', '$defs', 'definitions'].flatMap((map) =>
+      Object.entries(schema[map] ?? {}).map(([name, value]): [string, unknown] => [`${map}.${name}`, value]),
+    ),
+    ...['anyOf', 'oneOf', 'allOf', 'prefixItems'].flatMap((list) =>
+      ((schema[list] ?? []) as unknown[]).map((value, at): [string, unknown] => [`${list}.${at}`, value]),
+    ),
+    ...['items', 'additionalProperties', 'not'].map((one): [string, unknown] => [one, schema[one]]),
+  ];
+  for (const [place, value] of inner) {
+    const fault = isSchema(value) ? findFault(value, judge, [...path, place]) : null;
+    if (fault) return fault;
+  }
+  return null;
+}
+
+const isOf = ({ type }: Json, name: string) => [type].flat().includes(name);
+const JSON_TYPES = ['object', 'array', 'string', 'number', 'integer', 'boolean', 'null'];
+
+export const openaiTool: ToolRule = ({ name, description = '', parameters }) => {
+  const wrong = (what: string, path: string[] = []) =>
+    `Invalid schema for function '${name}': In context=(${path.join(', ')}), ${what}`;
+  if (!/^[a-zA-Z0-9_-]{1,64}$/.test(name)) return `Invalid 'tools[0].function.name': string does not match pattern`;
+  if (description.length > 1_024) return `Invalid 'tools[0].function.description': string too long`;
+  if (!parameters) return null;
+  if (parameters.type !== 'object')
+    return wrong(`schema must be a JSON Schema of 'type: "object"', got 'type: "${parameters.type}"'.`);
+  if (['oneOf', 'anyOf', 'allOf', 'enum', 'not'].some((keyword) => keyword in parameters))
+    return wrong("schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level.");
+  return findFault(parameters, (schema, path) => {
+    if (isOf(schema, 'object') && typeof schema.properties !== 'object') return wrong('object schema missing properties', path);
+    if (isOf(schema, 'array') && (typeof schema.items !== 'object' || Array.isArray(schema.items)))
+      return wrong('array schema missing items', path);
+    if (typeof schema.pattern === 'string' && /\(\?(?:[=!]|<[=!])/.test(schema.pattern))
+      return wrong('regex lookaround is not supported', path);
+    if (schema.enum && new Set(schema.enum.map((one: unknown) => JSON.stringify(one))).size < schema.enum.length)
+      return wrong('enum has non-unique elements', path);
+    if (schema.enum?.length === 0) return wrong('[] should be non-empty', path);
+    if (schema.required === null || (schema.required && !Array.isArray(schema.required)))
+      return wrong('required is not of type array', path);
+    if (typeof schema.exclusiveMinimum === 'boolean') return wrong(`${schema.exclusiveMinimum} is not of type 'number'`, path);
+    return [schema.type ?? []].flat().every((type: string) => JSON_TYPES.includes(type))
+      ? null
+      : wrong(`'${schema.type}' is not valid`, path);
+  });
+};
+
+export const anthropicTool: ToolRule = ({ name, parameters }) => {
+  if (!/^[a-zA-Z0-9_-]{1,128}$/.test(name)) return "tools.0.custom.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'";
+  if (parameters?.type !== 'object') return 'tools.0.custom.input_schema.type: Input should be object';
+  if (['oneOf', 'anyOf', 'allOf'].some((keyword) => keyword in parameters))
+    return 'tools.0.custom.input_schema: input_schema does not support oneOf, allOf, or anyOf at the top level';
+  if (Object.keys(parameters.properties ?? {}).some((key) => !/^[a-zA-Z0-9_.-]{1,64}$/.test(key)))
+    return "tools.0.custom.input_schema.properties: Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'";
+  return findFault(parameters, (schema) => {
+    const invalid =
+      Array.isArray(schema.items) ||
+      typeof schema.exclusiveMinimum === 'boolean' ||
+      schema.required === null ||
+      !Array.isArray(schema.enum ?? [1]);
+    return invalid ? 'tools.0.custom.input_schema: JSON schema is invalid. It must match JSON Schema draft 2020-12' : null;
+  });
+};
+
+const GEMINI_KEYWORDS = [
+  ...['type', 'format', 'title', 'description', 'nullable', 'enum', 'items', 'minItems', 'maxItems', 'properties', 'required'],
+  ...['minProperties', 'maxProperties', 'minLength', 'maxLength', 'pattern', 'example', 'anyOf', 'minimum', 'maximum'],
+];
+
+export const geminiTool: ToolRule = ({ name, parameters }) => {
+  if (!/^[a-zA-Z_][a-zA-Z0-9_.-]{0,63}$/.test(name))
+    return 'Invalid function name. Must start with a letter or an underscore. Must be alphameric (a-z, A-Z, 0-9), underscores (_), dots (.) or dashes (-), with a maximum length of 64.';
+  return parameters
+    ? findFault(parameters, (schema, path) => {
+        const at = ['parameters', ...path].join('.');
+        const unknown = Object.keys(schema).find((keyword) => !GEMINI_KEYWORDS.includes(keyword));
+        if (unknown) return `Invalid JSON payload received. Unknown name "${unknown}" at '${at}': Cannot find field.`;
+        if (Array.isArray(schema.type)) return `${at}: Proto field is not repeating, cannot start list.`;
+        if (!schema.type && !schema.anyOf) return `${at}.type: must be specified`;
+        if (schema.anyOf && Object.keys(schema).some((keyword) => !['anyOf', 'nullable'].includes(keyword)))
+          return `${at}.any_of: when using any_of, it must be the only field set`;
+        if (schema.type === 'array' && !schema.items) return `${at}.items: missing field.`;
+        if (schema.enum && schema.type !== 'string') return `${at}.enum: only allowed for STRING type`;
+        if (schema.enum?.includes('')) return `${at}.enum: cannot be empty`;
+        if (schema.format && schema.type === 'string' && !['enum', 'date-time'].includes(schema.format))
+          return `${at}.format: only 'enum' and 'date-time' are supported for STRING type`;
+        const stray = schema.required?.find((one: string) => !(one in (schema.properties ?? {})));
+        if (stray) return `${at}.required[0]: property is not defined`;
+        return schema.type === 'object' && schema.properties && Object.keys(schema.properties).length === 0
+          ? `${at}.properties: should be non-empty for OBJECT type`
+          : null;
+      })
+    : null;
+};
+
+/** Moonshot publishes its rules with its validator (MoonshotAI/walle). */
+const MOONSHOT_KEYWORDS: Record<string, string[]> = {
+  object: ['properties', 'required', 'additionalProperties'],
+  array: ['items', 'minItems', 'maxItems'],
+  string: ['enum', 'minLength', 'maxLength'],
+  number: ['enum', 'minimum', 'maximum'],
+  integer: ['enum', 'minimum', 'maximum'],
+};
+const MOONSHOT_RESERVED = ['$defs', '$ref', 'anyOf', 'required', 'additionalProperties'];
+
+export const moonshotTool: ToolRule = (tool) => {
+  if (!/^[a-zA-Z][a-zA-Z0-9_-]{0,63}$/.test(tool.name))
+    return 'Invalid request: function name is invalid, must start with a letter and can contain letters, numbers, underscores, and dashes';
+  if (tool.parameters?.type !== 'object') return 'tools.function.parameters.type is required and must be "object"';
+  return findFault(tool.parameters, (schema, path) => {
+    const wrong = (what: string) =>
+      `tools.function.parameters is not a valid moonshot flavored json schema, details: <At path '${path.join('.')}': ${what}>`;
+    if (schema.anyOf && schema.type)
+      return wrong('when using anyOf, type should be defined in anyOf items instead of the parent schema');
+    if (schema.$ref && schema.type)
+      return wrong('when using $ref, type should be defined in the referenced schema instead of the parent schema');
+    if (schema.$ref && !/^#(?:\/\$defs\/[^/]+)?$/.test(schema.$ref)) return wrong('only #/$defs/ is supported');
+    if (!schema.type && !schema.anyOf && !schema.$ref) return wrong('type is not defined');
+    const noted = ['title', 'description', 'default', 'type', 'anyOf', '$ref', ...(path.length === 0 ? ['$defs', '$id'] : [])];
+    const odd = Object.keys(schema).find((keyword) => ![...noted, ...(MOONSHOT_KEYWORDS[schema.type] ?? [])].includes(keyword));
+    if (odd) return wrong(`invalid keywords: ${odd}`);
+    if (new Set((schema.enum ?? []).map((one: unknown) => typeof one)).size > 1) return wrong('enum values must have one type');
+    const names = Object.keys(schema.properties ?? {});
+    if (names.some((name) => MOONSHOT_RESERVED.includes(name))) return wrong('a property has a reserved name');
+    return schema.required?.some((name: string) => !names.includes(name)) ? wrong('required property is not defined') : null;
+  });
+};
+
+/** llama.cpp turns schemas into grammars. */
+export const llamaTool: ToolRule = ({ parameters }) =>
+  findFault(parameters ?? {}, ({ pattern, $ref }) => {
+    if (typeof $ref === 'string' && !$ref.startsWith('#')) return `Unsupported ref: ${$ref}`;
+    if (typeof pattern !== 'string') return null;
+    if (!pattern.startsWith('^') || !pattern.endsWith('$')) return "Pattern must start with '^' and end with '$'";
+    return pattern.includes('(?') ? 'Unsupported pattern syntax' : null;
+  });
+
 const MISTRAL_FIELDS = [...COMMON, 'max_tokens', 'random_seed', 'response_format', 'safe_prompt', 'reasoning_effort'];
 const MISTRAL_MESSAGE = ['role', 'content', 'tool_calls', 'tool_call_id', 'name', 'prefix'];
 

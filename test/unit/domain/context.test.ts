@@ -18,6 +18,7 @@ import {
 } from '../../../src/domain/context-window.ts';
 import { FORK_PROMPT_POSITION } from '../../../src/domain/fork.ts';
 import { extractKeywords, type Passage, pickPassages, quotePassages } from '../../../src/domain/knowledge.ts';
+import { KNOWN_MODELS } from '../../../src/domain/known-models.ts';
 import { EXTRACT_FACTS, formatMemories, parseFacts, pickMemories } from '../../../src/domain/memory.ts';
 import {
   KNOWLEDGE_POSITION,
@@ -69,25 +70,31 @@ describe('the window of a model', () => {
     ['gpt-4:latest', 8_192],
     ['gpt-4@today', 8_192],
     ['gpt-4.1-mini-2025', 1_047_576],
-    // Not a release of gpt-4, but one of its family.
-    ['claude-opus-9', 200_000],
-    // Most of a family have it; of several that are as frequent it is the smallest.
-    ['gemini-9', 1_048_576],
-    ['mistral-medium-9', 128_000],
+    // Names that only resemble known ones.
+    ['claude-opus-9', 9],
+    ['gemini-9', 9],
+    ['mistral-medium-9', 9],
+    ['qwen3:8b', 9],
+    ['qwen3-coder', 9],
+    ['gpt-oss:20b', 9],
+    ['llama3.2', 9],
+    ['clau', 9],
     ['xyz', 9],
     ['', 9],
   ])('%s', (model, window) => {
-    expect(resolveContextWindow(model, by)).toBe(window);
+    expect(resolveContextWindow(model, by).tokens).toBe(window);
   });
 
   it('is what the provider was set to, zero included', () => {
-    expect(resolveContextWindow('gpt-4', { set: 0, fallback: 9 })).toBe(0);
-    expect(resolveContextWindow(null, { set: 5, fallback: 9 })).toBe(5);
+    expect(resolveContextWindow('gpt-4', { set: 0, fallback: 9 }).tokens).toBe(0);
+    expect(resolveContextWindow(null, { set: 5, fallback: 9 }).tokens).toBe(5);
   });
 
-  it('is the fallback for a name that shares three letters with known ones, and the family for four', () => {
-    expect(resolveContextWindow('claxx', by)).toBe(9);
-    expect(resolveContextWindow('clau', by)).toBe(200_000);
+  it('is the fallback for every beginning of a known name', () => {
+    const beginnings = KNOWN_MODELS.map(([id]) => id.slice(0, -1)).filter((beginning) => !findKnownModel(beginning));
+    expect(beginnings.length).toBeGreaterThan(50);
+    for (const beginning of beginnings)
+      expect(resolveContextWindow(beginning, by), beginning).toEqual({ tokens: 9, from: 'default' });
   });
 
   it('comes with the price of the longest name that fits', () => {

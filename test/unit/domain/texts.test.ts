@@ -4,7 +4,7 @@ import { canonicalJson } from '../../../src/domain/canonical-json.ts';
 import { TERSE_ANSWER, terse } from '../../../src/domain/caveman.ts';
 import type { Definition } from '../../../src/domain/definition.ts';
 import { buildInstructions } from '../../../src/domain/instructions.ts';
-import { parseResponse } from '../../../src/domain/normalise.ts';
+import { parseResponse } from '../../../src/domain/json-answers.ts';
 import { parseTodos, toProgress } from '../../../src/domain/progress.ts';
 import { withDeclared } from '../../../src/domain/tool-env.ts';
 import { formatReminder, storable, toCallId } from '../../../src/domain/transcript.ts';
@@ -141,10 +141,33 @@ describe('the answer of a run', () => {
     ['```json\n{"a":1}\n```', 'json', { a: 1 }],
     [' \n```\n"x"```  ', 'json', 'x'],
     ['```json   \n[1]\n\n```\n', 'json', [1]],
-    ['so ```json\n[1]\n```', 'json', { response: 'so ```json\n[1]\n```' }],
-    ['```json\n[1]\n``` so', 'json', { response: '```json\n[1]\n``` so' }],
-    ['```jsonx\n[1]\n```', 'json', { response: '```jsonx\n[1]\n```' }],
-    ['```json [1]```', 'json', { response: '```json [1]```' }],
+    ['so ```json\n[1]\n```', 'json', [1]],
+    ['```json\n[1]\n``` so', 'json', [1]],
+    ['```JSON5\n[1]\n```', 'json', [1]],
+    ['```json [1]```', 'json', [1]],
+    ['~~~\n{"a":1}\n~~~', 'json', { a: 1 }],
+    ['First ```json\n{"a":1}\n```, then ```json\n{"a":2}\n```.', 'json', { a: 2 }],
+    ['```python\nprint(1)\n``` gives ```\n{"a":1}\n```', 'json', { a: 1 }],
+    ['The answer is {"a": "}{"}. Done.', 'json', { a: '}{' }],
+    ['Let {x} be {"a": [1]}', 'json', { a: [1] }],
+    ['Here it is:\n["a"]\nDone.', 'json', ['a']],
+    ['See [1] and [2].', 'json', { response: 'See [1] and [2].' }],
+    ['See {} for it', 'json', { response: 'See {} for it' }],
+    ['Either {"a":1} or {"a":2}', 'json', { response: 'Either {"a":1} or {"a":2}' }],
+    ['Cut {"a":1', 'json', { response: 'Cut {"a":1' }],
+    ['Cut {"a": {"b":1}', 'json', { response: 'Cut {"a": {"b":1}' }],
+    ['[{"a":1}, {"a":', 'json', { response: '[{"a":1}, {"a":' }],
+    ['It is {\'a\': {"b": 1}}', 'json', { response: 'It is {\'a\': {"b": 1}}' }],
+    ['In [0, 1) it is {"a":1}', 'json', { a: 1 }],
+    ['{"a":"</think>{"}', 'json', { a: '</think>{' }],
+    ['{"a":"```json\\n[1]\\n```"}', 'json', { a: '```json\n[1]\n```' }],
+    ['<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>final<|message|>{"a":1}', 'json', { a: 1 }],
+    ['**Answer**\n\n```JSON\n{"a":1}\n```\n\nI hope this helps!', 'json', { a: 1 }],
+    ['```json\n{"a":1}', 'json', { a: 1 }],
+    ['Result:\n\n{\n  "a": 1\n}\n', 'json', { a: 1 }],
+    ['\ufeff{"a":1}', 'json', { a: 1 }],
+    ['<think>{"x":1}</think>\n{"a":1}', 'json', { a: 1 }],
+    ['so {"x":1}</think>\n\n{"a":1}', 'json', { a: 1 }],
     ['plain', 'json', { response: 'plain' }],
     ['{"a\\u0000": ["\\ud800", "\\\\u0000"]}', 'json', { 'a\ufffd': ['\ufffd', '\\u0000'] }],
     [`${'['.repeat(101)}${']'.repeat(101)}`, 'json', { response: `${'['.repeat(101)}${']'.repeat(101)}` }],

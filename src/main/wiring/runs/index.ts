@@ -27,7 +27,7 @@ import { runWithinLimits, toWorkspaceLimits } from '../../../tools/workspace-lim
 import type { Config } from '../../config.ts';
 import type { RunControl, SharedServices } from '../../core.ts';
 import { argumentFitter, pageReader } from '../parsers.ts';
-import { getContextWindow, getRuntimeOptions } from '../runtime-options.ts';
+import { getRuntimeOptions, windowFinder, windowKeeper } from '../runtime-options.ts';
 import { createTokenOpener } from '../tool-tokens.ts';
 import { contextPorts, knowingPorts } from './context.ts';
 import { createEvaluationCheck, graderCaller } from './graders.ts';
@@ -160,7 +160,8 @@ export async function createActivityPorts(
     webhooks: measureWebhooks(store.webhooks, meters),
     secrets: runSecrets(core),
     sendWebhook: async (message, signal) => secrets.redact.value(await sendWebhook(message, signal)),
-    getContextWindow: getContextWindow(core),
+    findContextWindow: windowFinder(core),
+    keepWindow: windowKeeper(core),
     workspaces,
     settle,
     parkBehind: parkBehind(core),

@@ -1,11 +1,11 @@
 import { ApplicationFailure } from '@temporalio/activity';
 import { isTextFile, quoteFile, tryDecodeUtf8 } from '../../../domain/attachments.ts';
 import { splitSettings } from '../../../domain/call-settings.ts';
-import { type PinnedRepository, type ToolSpec, toToolSpec } from '../../../domain/definition.ts';
+import { type OfferedTool, type PinnedRepository, type ToolSpec, toToolSpec } from '../../../domain/definition.ts';
 import { secretRefusal } from '../../../domain/errors.ts';
 import { listHostedTools } from '../../../domain/hosted-tools.ts';
 import { buildInstructions } from '../../../domain/instructions.ts';
-import { dropCalls } from '../../../domain/model-failure.ts';
+import { dropCalls, ModelFailure } from '../../../domain/model-failure.ts';
 import { asLack, findOutage } from '../../../domain/outages.ts';
 import type { ShownKinds } from '../../../domain/result-files.ts';
 import { findForcedTools } from '../../../domain/tool-choice.ts';
@@ -13,7 +13,7 @@ import { storable, type TranscriptMessage } from '../../../domain/transcript.ts'
 import type { Answered, UsageSoFar } from '../../../domain/usage.ts';
 import { createTaskEvents, type NewEvent } from '../../../events/task-events.ts';
 import type { Exchange } from '../../../runtimes/runtime.ts';
-import { fitTranscript } from '../fit.ts';
+import { type Fitted, type FitWork, fitTranscript, refitTranscript } from '../fit.ts';
 import { listToolEvents } from '../offered.ts';
 import { reserve } from '../reserve.ts';
 import type { ExchangeAttempt } from './attempt.ts';
@@ -35,13 +35,67 @@ export async function askModel(work: ExchangeAttempt, started: StartedStep): Pro
   const instructions = buildInstructions(definition);
   const about = { ports, run, definition, step: order.step, selected, instructions, tools: offered.map(toToolSpec) };
   const fit = await fitTranscript(about, started.transcript, signal);
+  try {
+    return await sendFitted(work, started, { about, fit, offered });
+  } catch (error) {
+    if (!isRefusedAsLong(error) || started.getPublishedTexts().count > 0) throw error;
+    // A refused request cost nothing.
+    delete work.so_far;
+    const refit = await refitRefused(about, { fit, refusal: error, started });
+    return sendFitted(work, started, { about, fit: refit, offered });
+  }
+}
+
+const isRefusedAsLong = (error: unknown): error is ModelFailure =>
+  error instanceof ModelFailure && error.code === 'context_window_full';
+
+/**
+ * Compacts what the endpoint refused as longer than the model's window, to be asked once more. Throws the refusal, with the next step for
+ * the person, if that is off or impossible.
+ */
+async function refitRefused(
+  about: FitWork,
+  { fit, refusal, started }: { fit: Fitted; refusal: ModelFailure; started: StartedStep },
+): Promise<Fitted> {
+  const { ports, run, definition, step } = about;
+  const named = refusal.context_window;
+  const { log } = createTaskEvents(run.task_id, ports.now);
+  const size = named === undefined ? '' : ` The window has ${named} tokens, says the endpoint.`;
+  const sentence = `${storable(refusal.message).replace(/\.$/, '')}.${size}`;
+  await started.publish([
+    log('context_window_full', sentence, { step, ...(named === undefined ? {} : { context_window: named }) }),
+  ]);
+  if (named !== undefined) await ports.keepWindow(definition, named);
+  const refit = await refitTranscript(about, fit, { named, signal: started.signal });
+  if (refit) return refit;
+  const advice = definition.settings.infinite_session ? 'the rest cannot be compacted' : 'infinite_session is off';
+  throw new ModelFailure(`${refusal.message}; ${advice}`, refusal);
+}
+
+interface Sending {
+  about: FitWork;
+  fit: Fitted;
+  offered: OfferedTool[];
+}
+
+/** Sends a transcript that fits, unless the run's budget does not allow it. */
+async function sendFitted(
+  work: ExchangeAttempt,
+  started: StartedStep,
+  { about, fit, offered }: Sending,
+): Promise<ModelAnswer | 'waiting'> {
+  const { ports, definition, order } = work;
+  const { selected } = about;
+  const { signal } = started;
   work.run = fit.run;
-  if ((await reserve({ ...about, ...fit })) === 'waiting') return 'waiting';
+  if ((await reserve({ ...about, ports, ...fit })) === 'waiting') return 'waiting';
   const publisher = ports.publisher(started.publishDelta);
   const holds_back_text = ports.holdsBack(definition);
   const so_far: UsageSoFar = { request_tokens: fit.tokens, reported: null, unreported: '' };
+  let characters = 0;
   const emit = (delta: string) => {
     so_far.unreported += delta;
+    characters += delta.length;
     if (!holds_back_text) publisher.push(storable(delta));
   };
   const report = (reported: Answered) => Object.assign(so_far, { reported, unreported: '' });
@@ -50,6 +104,7 @@ export async function askModel(work: ExchangeAttempt, started: StartedStep): Pro
     work.so_far = so_far;
     const exchange_request = { ...buildExchange(work, { ...about, ...input }), report };
     const { reply, cursor } = await askWithResultFiles(work, fit.transcript, {
+      window: fit.window,
       keeps_context: selected.keeps_context === true,
       ask: (result_files) =>
         selected.runtime.exchange({ ...exchange_request, ...(result_files.size > 0 && { result_files }) }, emit, signal),
@@ -57,7 +112,9 @@ export async function askModel(work: ExchangeAttempt, started: StartedStep): Pro
     });
     await publisher.flush();
     const final_reply = order.tools_off ? dropCalls(reply, lastTask(work)) : reply;
-    const published = !holds_back_text && publisher.complete() ? started.getPublishedTexts() : null;
+    // A text may turn out to be thinking only after it was published.
+    const is_whole = !holds_back_text && publisher.complete() && characters === reply.text.length;
+    const published = is_whole ? started.getPublishedTexts() : null;
     return { reply: final_reply, cursor, offered, selected, published };
   } catch (error) {
     // Published text is kept if the run ends here, so publish all of it before reporting the end of the attempt.

@@ -1,7 +1,7 @@
 import { ApplicationFailure } from '@temporalio/activity';
 import type { OfferedTool } from '../../../domain/definition.ts';
 import { isUnknownFinish } from '../../../domain/finish.ts';
-import { parseResponse } from '../../../domain/normalise.ts';
+import { parseResponse } from '../../../domain/json-answers.ts';
 import { invalidAnswer, repairRequest } from '../../../domain/output-schema.ts';
 import { DELTA_CHARACTERS, piecesOfText } from '../../../domain/pieces.ts';
 import type { ExchangeResult, PlannedCall } from '../../../domain/run-loop.ts';
@@ -74,6 +74,8 @@ async function buildEntry(
     approval: asksFirst(definition, tools.get(call.name) ?? { name: call.name, effect: 'read' }),
   }));
   const { content } = judgement;
+  // A text that a guardrail changes or withholds may be in the thinking, too.
+  const reasoning = ports.holdsBack(definition) ? undefined : reply.reasoning;
   const final = calls.length === 0 && !judgement.withheld;
   const rejected = final ? await findRejection(work, content) : null;
   const output_format = definition.output_schema ? 'json' : definition.settings.output_format;
@@ -95,7 +97,7 @@ async function buildEntry(
         content,
         tool_calls: tool_calls,
         call_id: null,
-        extra: reply.extra,
+        extra: reasoning ? { ...(reply.extra as object | null), reasoning } : reply.extra,
       },
       ...(rejected ? [rejected.message] : []),
     ],
@@ -112,6 +114,7 @@ async function buildEntry(
         step: order.step,
         ...(tool_calls.length > 0 ? { tool_calls: tool_calls } : {}),
         ...(reply.finish === 'length' ? { truncated: true } : {}),
+        ...(reasoning ? { reasoning: truncateReasoning(reasoning) } : {}),
       }),
       ...(rejected ? [rejected.event] : []),
       usage(addUsage(run, attempt_usage)),
@@ -124,6 +127,12 @@ async function buildEntry(
   }));
   return { entry, planned_calls, resent };
 }
+
+/** What an event shows of the thinking; the whole of it is kept with the reply. */
+const SHOWN_CHARACTERS = 16_000;
+
+const truncateReasoning = (text: string) =>
+  text.length > SHOWN_CHARACTERS ? `${storable(text.slice(0, SHOWN_CHARACTERS))} […]` : text;
 
 /**
  * Returns the consequence of a final answer that does not fit the output schema: a request for another answer, or the reason why

@@ -10,6 +10,8 @@ const REFUSED = [400, 404, 413, 415, 422];
 type ResultFiles = ReadonlyMap<string, readonly ModelFile[]>;
 
 interface AskOptions<T> {
+  /** The size of the model's context window, in tokens. */
+  window: number;
   /** True if the runtime keeps the conversation: it is sent texts only. */
   keeps_context: boolean;
   ask(files: ResultFiles): Promise<T>;
@@ -22,12 +24,11 @@ interface AskOptions<T> {
  * request that is refused is sent again with fewer kinds. If that is answered, it is remembered for the run.
  */
 export async function askWithResultFiles<T>(
-  { ports, definition, run }: ExchangeAttempt,
+  { ports, run }: ExchangeAttempt,
   transcript: readonly TranscriptMessage[],
-  { keeps_context, ask, onFewer }: AskOptions<T>,
+  { window, keeps_context, ask, onFewer }: AskOptions<T>,
 ): Promise<T> {
   const { file_takers } = ports;
-  const window = ports.getContextWindow(definition);
   let kinds: ShownKinds = keeps_context ? 'none' : (file_takers.get(run.task_id) ?? SHOWN_KINDS[0]);
   for (;;) {
     const files = await loadShown(ports, transcript, { kinds, window, owner: run.owner });
@@ -45,9 +46,14 @@ export async function askWithResultFiles<T>(
   }
 }
 
-/** True if the endpoint may have refused the files: of a request that is too long, they are not the reason. */
+/** The status of a request that has too many bytes, most of which may be those of files. */
+const TOO_LARGE = 413;
+
+/** True if the endpoint may have refused the files: of a request of too many tokens, they are not the reason. */
 const isRefusal = (error: unknown): boolean =>
-  error instanceof ModelFailure && REFUSED.includes(error.status ?? 0) && error.code !== 'context_window_full';
+  error instanceof ModelFailure &&
+  REFUSED.includes(error.status ?? 0) &&
+  (error.code !== 'context_window_full' || error.status === TOO_LARGE);
 
 /** Returns the next kinds that leave out a file; null if there are none. */
 function findFewer(transcript: readonly TranscriptMessage[], { kinds, window }: ShownLimits): ShownKinds | null {
