@@ -184,6 +184,9 @@ export const LOG_EVENTS = {
   halted: defineEvent('The run was halted.', {}),
   completed: defineEvent('The run is complete.', {}),
   error: defineEvent('The run failed; `detail` is the error.', { error_code: z.string().nullable() }),
+  setting_left_out: defineEvent('A setting of the workflow is not sent to the model; `detail` is the reason.', {
+    setting: z.string(),
+  }),
   tools_not_offered: defineEvent('Tools of the agent are not offered to the model.', {
     tools: z.array(z.string()).meta({ description: 'Empty: all tools of the server' }),
     server: z.string().optional(),

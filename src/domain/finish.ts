@@ -82,7 +82,7 @@ const toWord = (text: string): string =>
     .replace(/^(?:finish_reason|stop_reason|finishreason)_/, '');
 
 /** True for a reason that is not in the vocabulary. */
-export const isUnknownFinish = (finish: string): boolean => !(finish in WORDS);
+export const isUnknownFinish = (finish: string): boolean => !Object.hasOwn(WORDS, finish);
 
 /** True if the endpoint says that it could not answer. */
 export const isFailedFinish = (finish: string): boolean => finish === 'failed' || finish === 'bad_tool_call';

@@ -94,7 +94,8 @@ const VENDORS: readonly KnownVendor[] = [
     model_example: 'claude-sonnet-5',
     differences: [
       'Uses the Messages API. It requires max_tokens: 8192 unless max_output_tokens is set.',
-      'temperature is at most 1. Models that think refuse a temperature.',
+      'temperature is at most 1. It takes either temperature or top_p; if both are set, only temperature is sent.',
+      'Models from 4.7 on, and models that think, refuse both.',
       'reasoning_effort is sent as output_config.effort with adaptive thinking, which older models refuse.',
       'Signed thinking is sent back with the results of its calls.',
     ],
@@ -242,6 +243,9 @@ const MOONSHOT_HOSTS = /(?:^|\.)(?:moonshot\.(?:ai|cn)|kimi\.com)$/;
 /** The vendors that take a name with a digit first. */
 const TAKE_DIGITS = ['openai', 'mistral'];
 const OPENAI_DESCRIPTION = 1_024;
+
+/** True if a model takes either `temperature` or `top_p`: its vendor refuses both at once. */
+export const takesOneSampling = (model: string): boolean => CLAUDE_MODELS.test(model);
 
 /** Returns what an endpoint accepts as a tool of a model. A gateway passes on the rules of the vendor behind it. */
 export function getToolRules(provider: Endpoint | null, model: string): ToolRules {

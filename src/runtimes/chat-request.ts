@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import type OpenAI from 'openai';
 import type { SetCallSettings } from '../contracts/call-settings.ts';
 import { isImage, type ModelFile } from '../domain/attachments.ts';
-import type { Dialect } from '../domain/provider-presets.ts';
+import { limitSampling } from '../domain/call-settings.ts';
+import { type Dialect, takesOneSampling } from '../domain/provider-presets.ts';
 import { SOUNDS } from '../domain/result-files.ts';
 import type { TranscriptMessage } from '../domain/transcript.ts';
 import type { ReplyExtra } from './chat-reply.ts';
@@ -43,7 +44,10 @@ export function chatRequest(exchange: Exchange, model: string, dialect: Dialect)
     ...(reasoning_effort ? { reasoning_effort: reasoning_effort as 'low' } : {}),
     // Many endpoints refuse JSON mode together with tools.
     ...(tools.length === 0 ? responseFormat(exchange) : {}),
-    ...toRequestSettings(call_settings, { dialect, has_tools: tools.length > 0 }),
+    ...toRequestSettings(takesOneSampling(model) ? limitSampling(call_settings) : call_settings, {
+      dialect,
+      has_tools: tools.length > 0,
+    }),
   };
 }
 

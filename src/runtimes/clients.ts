@@ -80,9 +80,12 @@ export async function vendorClient(
   { url = VENDOR_URL, fetch }: { url?: string | undefined; fetch: Fetch },
 ): Promise<Anthropic> {
   const options = { authToken: null, maxRetries: 0, timeout: VENDOR_TIMEOUT_MS, logLevel: 'off' as const };
+  const apiKey = await openApiKey(provider, caller);
   return new Anthropic({
     ...options,
-    apiKey: await openApiKey(provider, caller),
+    apiKey,
+    // The client sends it as a bearer token, which not every compatible endpoint reads.
+    ...(apiKey === null ? {} : { defaultHeaders: { 'x-api-key': apiKey } }),
     baseURL: provider.base_url ?? url,
     fetch: readableErrors(fetch),
   });

@@ -13,6 +13,9 @@ import type { ModelReply, ModelRuntime } from './runtime.ts';
 const NO_TIMEOUT = 2 ** 31 - 1;
 const EXPECTED = 'an answer of the Messages API';
 
+/** The version of the API that takes `temperature` and `top_p`. Later ones refuse them for every model. */
+const SAMPLED = { 'anthropic-version': '2023-06-01' };
+
 /** The vendor pauses an answer after several calls of the tools that it runs. */
 const MOST_REQUESTS = 8;
 const TOO_MANY_PAUSES = `The model's vendor paused its answer ${MOST_REQUESTS} times to run more of its tools; set \`max_uses\` on them`;
@@ -28,7 +31,8 @@ export function messagesRuntime({ client, default_model }: { client: Anthropic; 
       try {
         for (let requests = 1; ; requests += 1) {
           const request = { ...messagesRequest(current_input, model), stream: true as const };
-          const send = () => client.messages.create(request, { signal, timeout: NO_TIMEOUT }).asResponse();
+          const headers = 'temperature' in request || 'top_p' in request ? SAMPLED : {};
+          const send = () => client.messages.create(request, { signal, timeout: NO_TIMEOUT, headers }).asResponse();
           const response = await askWhenLoaded(send, signal);
           const end = await readAnswer(response, EXPECTED, { onEvent: answer.add, onWhole: answer.addWhole });
           const paused = answer.getPausedReply();

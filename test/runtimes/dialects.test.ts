@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { isUnknownFinish } from '../../src/domain/finish.ts';
 import { getDialect } from '../../src/domain/provider-presets.ts';
 import { chatRequest } from '../../src/runtimes/chat-request.ts';
 import type { ModelReply } from '../../src/runtimes/runtime.ts';
@@ -155,9 +156,13 @@ describe('an answer ends', () => {
     expect(await ask(stored('finish_length_text'))).toMatchObject({ finish: 'length' });
   });
 
-  it('with a reason that nobody knows, which is kept', async () => {
-    expect(await ask({ body: HALF + chunk({}, 'satisfied') + DONE })).toMatchObject({ text: 'half', finish: 'satisfied' });
-  });
+  it.each(['satisfied', 'constructor', 'toString', '__proto__'])(
+    'with a reason that nobody knows, which is kept: %s',
+    async (word) => {
+      expect(await ask({ body: HALF + chunk({}, word) + DONE })).toMatchObject({ text: 'half', finish: word });
+      expect(isUnknownFinish(word)).toBe(true);
+    },
+  );
 });
 
 describe('a body is judged by its bytes', () => {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { messagesRequest } from '../../src/runtimes/messages-request.ts';
+import type { Exchange } from '../../src/runtimes/runtime.ts';
 import { messageAnswer } from '../support/peers/compatible-vendor.ts';
 import { type Answer, fails, type ModelServer, sends, startModelServer } from '../support/peers/model-server.ts';
 import { exchangeOf, failure, message, reply } from './support.ts';
@@ -22,6 +23,25 @@ const as =
   (type: string, body: string): Answer =>
   (response) =>
     void response.writeHead(200, { 'content-type': type }).end(body);
+
+describe('a request of the Messages API', () => {
+  async function ask(call_settings: Exchange['call_settings']) {
+    server.script(sends(streamed(HELLO)));
+    const base_url = server.url.replace('/v1', '');
+    const provider = { provider_type: 'anthropic_messages', base_url, api_key_token_name: 'key' } as const;
+    await reply(provider, { ...(call_settings && { call_settings }) });
+    return server.requests.at(-1)!.headers;
+  }
+
+  it.each([{ temperature: 0.5 }, { top_p: 0.5 }])('with %j has the version that takes it', async (call_settings) => {
+    expect((await ask(call_settings))['anthropic-version']).toBe('2023-06-01');
+    expect((await ask({ max_output_tokens: 9 }))['anthropic-version']).not.toBe('2023-06-01');
+  });
+
+  it('has the key in both headers that endpoints read', async () => {
+    expect(await ask(undefined)).toMatchObject({ authorization: 'Bearer value of key', 'x-api-key': 'value of key' });
+  });
+});
 
 describe('an answer of the Messages API', () => {
   it('is streamed, with what it cost', async () => {

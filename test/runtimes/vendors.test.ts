@@ -298,7 +298,7 @@ describe('settings of a call', () => {
 
   it('reach Anthropic under its names, with the limit it requires', async () => {
     expect(await sentTo('anthropic', vendors.anthropic)).toEqual({
-      ...{ system: CACHED_SYSTEM, max_tokens: 50, temperature: 0.5, top_p: 0.9, stop_sequences: ['A', 'B'] },
+      ...{ system: CACHED_SYSTEM, max_tokens: 50, temperature: 0.5, stop_sequences: ['A', 'B'] },
       tool_choice: { type: 'auto', disable_parallel_tool_use: false },
     });
     await vendor.stop();
@@ -306,6 +306,13 @@ describe('settings of a call', () => {
       system: CACHED_SYSTEM,
       max_tokens: 8_192,
     });
+  });
+
+  it('reach Claude as one of temperature and top_p, wherever it is served', async () => {
+    const provider = { default_model: 'anthropic/claude-opus-4.5' };
+    expect(await sentTo('openrouter', vendors.openai, {}, provider)).not.toHaveProperty('top_p');
+    await vendor.stop();
+    expect(await sentTo('anthropic', vendors.anthropic, { call_settings: { top_p: 0.9 } })).toHaveProperty('top_p');
   });
 
   it('leave out parallel_tool_calls without tools, which OpenAI refuses', async () => {

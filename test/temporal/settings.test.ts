@@ -39,6 +39,19 @@ it('passes reasoning_effort on, the prompt’s own before the workflow’s', asy
   expect(here.model.requests.at(-1)!.reasoning_effort).toBe('high');
 });
 
+it('sends Claude temperature alone, and reports that top_p is left out', async () => {
+  const provider_id = await provider({ default_model: 'claude-scripted' });
+  const start = async (workflow: object) => {
+    const id = await here.workflow({ agent: { provider_id }, workflow });
+    await here.ended(await here.prompt(id));
+    const reported = (await workflowOf(id)).logs.filter(({ event }: { event: string }) => event === 'setting_left_out');
+    const { temperature, top_p } = here.model.requests.at(-1)! as { temperature?: number; top_p?: number };
+    return { sent: [temperature, top_p], reported: reported.map(({ setting }: { setting: string }) => setting) };
+  };
+  expect(await start({ temperature: 0.2, top_p: 0.3 })).toEqual({ sent: [0.2, undefined], reported: ['top_p'] });
+  expect(await start({ top_p: 0.3 })).toEqual({ sent: [undefined, 0.3], reported: [] });
+});
+
 const PEOPLE = `
 def people() -> list:
     """Lists people."""

@@ -1870,6 +1870,11 @@ export type LogData =
       error_code: string | null;
     }
   | {
+      event: 'setting_left_out';
+      detail: string;
+      setting: string;
+    }
+  | {
       event: 'tools_not_offered';
       detail: string;
       /** Empty: all tools of the server */
@@ -2233,6 +2238,13 @@ export type LogEntry =
       timestamp: string;
       detail: string;
       error_code: string | null;
+    }
+  | {
+      event: 'setting_left_out';
+      /** ISO 8601, UTC */
+      timestamp: string;
+      detail: string;
+      setting: string;
     }
   | {
       event: 'tools_not_offered';

@@ -1,5 +1,7 @@
+import { limitSampling, splitSettings } from '../../domain/call-settings.ts';
 import type { Definition, ToolSpec } from '../../domain/definition.ts';
 import { listHostedTools } from '../../domain/hosted-tools.ts';
+import { takesOneSampling } from '../../domain/provider-presets.ts';
 import { createTaskEvents, type NewEvent } from '../../events/task-events.ts';
 import type { SelectedRuntime } from '../../runtimes/select.ts';
 
@@ -17,11 +19,24 @@ interface RunStart {
   definition: Definition;
 }
 
+/** Reports what the model of a run is given, and which of its tools and settings it is not. */
+export const listStartEvents = (start: RunStart, given: Given): NewEvent[] => [
+  ...listToolEvents(start, given),
+  ...listSettingEvents(start),
+];
+
+function listSettingEvents({ ports, run, definition }: RunStart): NewEvent[] {
+  const { call_settings } = splitSettings(definition.settings);
+  if (!takesOneSampling(definition.model ?? '') || limitSampling(call_settings) === call_settings) return [];
+  const reason = `top_p: ${definition.model} takes either temperature or top_p, and both are set; set one of them to null`;
+  return [createTaskEvents(run.task_id, ports.now).log('setting_left_out', reason, { setting: 'top_p' })];
+}
+
 /**
  * Reports the tools of a run, known once its servers have been asked: their number, resources that do not join by tag because
  * another person made them, and the agent's tools that the run lacks, grouped by reason.
  */
-export function listToolEvents({ ports, run, definition }: RunStart, { offered, selected }: Given): NewEvent[] {
+function listToolEvents({ ports, run, definition }: RunStart, { offered, selected }: Given): NewEvent[] {
   const { skills, tools, not_joined = [], tools_left_out = [] } = definition;
   const { log } = createTaskEvents(run.task_id, ports.now);
   const { custom_tools, vendor_tools } = selected;

@@ -22,7 +22,11 @@ export type Answer = (response: ServerResponse, request: ModelRequest) => Promis
 export interface ModelServer {
   url: string;
   /** The requests so far, oldest first, each with its authorization and trace. */
-  requests: (ModelRequest & { authorization: string | undefined; traceparent: string | undefined })[];
+  requests: (ModelRequest & {
+    authorization: string | undefined;
+    traceparent: string | undefined;
+    headers: IncomingMessage['headers'];
+  })[];
   /** The number of connections that the client dropped before the answer was complete. */
   aborted(): number;
   /** Sets the answers to the next requests. A request beyond the script is refused and recorded. */
@@ -148,6 +152,7 @@ export async function startModelServer(): Promise<ModelServer> {
       ...body,
       authorization: request.headers.authorization,
       traceparent: request.headers.traceparent as string | undefined,
+      headers: request.headers,
     });
     response.once('close', () => {
       if (!response.writableFinished) aborted += 1;

@@ -268,6 +268,8 @@ export const anthropic: Rules = (body, issued) => {
   if (unknown) return wrong(`${unknown}: Extra inputs are not permitted`);
   if (body.max_tokens === undefined) return wrong('max_tokens: Field required');
   if (body.temperature > 1) return wrong('temperature: range: -1..1');
+  if (body.temperature !== undefined && body.top_p !== undefined && /claude/.test(body.model))
+    return wrong('`temperature` and `top_p` cannot both be specified for this model. Please use only one.');
   if (body.thinking && ['any', 'tool'].includes(body.tool_choice?.type))
     return wrong('Thinking may not be enabled when tool_choice forces tool use.');
   const marks = JSON.stringify(body).split('"cache_control"').length - 1;

@@ -14,7 +14,7 @@ import type { Answered, UsageSoFar } from '../../../domain/usage.ts';
 import { createTaskEvents, type NewEvent } from '../../../events/task-events.ts';
 import type { Exchange } from '../../../runtimes/runtime.ts';
 import { type Fitted, type FitWork, fitTranscript, refitTranscript } from '../fit.ts';
-import { listToolEvents } from '../offered.ts';
+import { listStartEvents } from '../offered.ts';
 import { reserve } from '../reserve.ts';
 import type { ExchangeAttempt } from './attempt.ts';
 import type { StartedStep } from './begin.ts';
@@ -143,7 +143,7 @@ async function equip(work: ExchangeAttempt, { claim, first, offered: own_tools, 
   if (own_tools) return { selected, offered: own_tools };
   const tools_query = { run, definition, runtime: selected, ready: claim, publish };
   const offered = order.tools_off ? [] : await (await ports.listTools(tools_query, signal)).list(signal);
-  if (first) await publish(listToolEvents(work, { offered, selected }));
+  if (first) await publish(listStartEvents(work, { offered, selected }));
   return { selected, offered };
 }
 

@@ -5,7 +5,7 @@ import { createTaskEvents, DEFAULT_MODEL, type NewEvent } from '../../../events/
 import type { PublishedTexts } from '../../../store/runs/runs.ts';
 import { retryWhileDown, staleAttempt } from '../attempt.ts';
 import { type Context, loadContext } from '../context.ts';
-import { listToolEvents } from '../offered.ts';
+import { listStartEvents } from '../offered.ts';
 import type { ExchangeAttempt } from './attempt.ts';
 
 /** A step that an attempt has claimed, or is claiming. */
@@ -38,7 +38,7 @@ export async function beginStep(work: ExchangeAttempt, outer: AbortSignal): Prom
   const context = first ? await loadContext(ports, run, definition) : NOTHING;
   const own_tools = first ? await buildKnownTools(work, outer) : null;
   const { messages, events } = buildOpening(work, context);
-  const opening = { messages, events: own_tools ? [...events, ...listToolEvents(work, own_tools)] : events };
+  const opening = { messages, events: own_tools ? [...events, ...listStartEvents(work, own_tools)] : events };
   const takeover = new AbortController();
   const signal = AbortSignal.any([outer, takeover.signal]);
   /** The number of the last event of this attempt. */
