@@ -146,7 +146,8 @@ describe('statuses', () => {
     const schedule = { name: 's', workflow_id: id, prompt: 'x', interval_value: 1, interval_unit: 'weeks' };
     const start_at = new Date(Date.now() + 3_600_000).toISOString();
     const made = await alice.ok(alice.post('/api/scheduled-agents', { ...schedule, start_at }), 201);
-    const off = await alice.ok(alice.post('/api/scheduled-agents', { ...schedule, name: 'off', enabled: false, start_at }), 201);
+    const off = await alice.ok(alice.post('/api/scheduled-agents', { ...schedule, name: 'off', start_at }), 201);
+    expect(await alice.ok(alice.patch(`/api/scheduled-agents/${off.id}/disable`))).toMatchObject({ enabled: false });
     for (const { id } of [made, off]) await here.driver.client.schedule.getHandle(`schedule-${id}`).describe();
     expect(await alice.del(`/api/workflows/${id}`)).toMatchObject({ status: 409, body: { code: 'workflow_scheduled' } });
     expect((await alice.del(`/api/workflows/${id}?force=true`)).status).toBe(204);
