@@ -6,6 +6,7 @@ import { createTaskEvents } from '../../src/events/task-events.ts';
 import type { OpenRun } from '../../src/store/runs/runs.ts';
 import type { OpenCall } from '../../src/store/runs/tool-ledger.ts';
 import { shareInstallation, type TestInstallation } from '../support/installation.ts';
+import { until } from '../support/until.ts';
 
 /** A worker that was considered lost may still run next to its successor. Its attempt is outdated, so its writes are refused. */
 let here: TestInstallation;
@@ -207,6 +208,28 @@ describe('an attempt that was taken for lost', () => {
     await pool.query('UPDATE tasks SET halt_requested = false WHERE id = $1', [task_id]);
     expect(await beginAt(2)).not.toBeNull();
     expect(await readWorkflow()).toMatchObject({ current_turn: 1 });
+  });
+
+  it.each([
+    ['a halt', 'UPDATE tasks SET halt_requested = true WHERE id = $1'],
+    ['the end of the run', `UPDATE tasks SET status = 'halted', completed_at = now() WHERE id = $1`],
+    ['the end of the step', 'UPDATE task_steps SET ended_at = now() WHERE task_id = $1'],
+  ])('begins no step if it has waited for %s', async (_, change) => {
+    const { pool } = here.core.database;
+    const { task_id } = (await twice()).current;
+    const run = (await here.core.store.runs.open(task_id, step)) as OpenRun;
+    const other = await pool.connect();
+    try {
+      await other.query('BEGIN');
+      await other.query(change, [task_id]);
+      const begun = begin(run);
+      const waiting = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+      await until('it waits', async () => (await pool.query(waiting)).rows.length > 0);
+      await other.query('COMMIT');
+      expect(await begun).toBeNull();
+    } finally {
+      other.release();
+    }
   });
 
   it('may have run: a call that its successor could not make is not recorded as never made', async () => {

@@ -59,8 +59,8 @@ const MAY_CONTINUE = `id = :task_id AND status IN (${LIVE}) AND NOT halt_request
 /**
  * The attempt that started last owns its step. An earlier attempt that was presumed dead and still writes fails this check,
  * because its number is outdated. The check holds the row's lock, so the earlier one cannot write after the later one has started.
- * The record that the attempt has read may be replaced by an older one meanwhile, and a halt may arrive: then it returns no row, changes
- * nothing, and the next attempt reads again. The task is read before its workflow is changed, and checked again when it is locked.
+ * The record that the attempt has read may be replaced by an older one meanwhile, and a halt may arrive: then it returns no row, and
+ * the next attempt reads again. The task is read before its workflow is changed, and checked again when it is locked.
  */
 export const beginAttempt = statement(
   'begin_attempt',
