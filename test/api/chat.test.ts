@@ -85,6 +85,16 @@ it('streams session, deltas and done with ids from 1, and stores both messages',
   ]);
 });
 
+it('marks the tokens of a reply as estimated if the model server reports none, and only then', async () => {
+  here.model.script(says('Hello there.', { usage: null as never }), says('And again.'));
+  const { events, session_id } = await chat({ message: 'Hi.' });
+  const estimated = { prompt_tokens: expect.any(Number), completion_tokens: expect.any(Number), estimated: true };
+  expect(events.at(-1).usage).toEqual(estimated);
+  await chat({ message: 'Hi again.', session_id });
+  const { messages } = await session(session_id);
+  expect(messages.map(({ usage }: any) => usage)).toEqual([null, estimated, null, { prompt_tokens: 10, completion_tokens: 5 }]);
+});
+
 it('sends the model the agent’s persona and the whole conversation, and no tools', async () => {
   here.model.script(says('Four.'), says('Five.'));
   const { session_id } = await chat({ message: 'Two and two?' });

@@ -18,11 +18,18 @@ const SCREENS = {
   AlertStatus: 'resources/panels/alert-panel.tsx',
   Banners: 'shell/banners.tsx',
   Deliveries: 'runs/deliveries.tsx',
+  Failure: 'ui/states.tsx',
   KeyPanel: 'resources/panels/key-panel.tsx',
+  McpPanel: 'resources/panels/mcp-panel.tsx',
+  NeedsAlert: 'resources/needs.tsx',
+  NeedsMark: 'resources/needs.tsx',
   NowLine: 'runs/now-line.tsx',
   Overview: 'overview/overview.tsx',
   Pauses: 'runs/pauses.tsx',
   PromptForm: 'workflows/prompt-form.tsx',
+  QuestionForm: 'runs/question-form.tsx',
+  RequestView: 'runs/step-request.tsx',
+  Results: 'datasets/results.tsx',
   RunActions: 'runs/run-actions.tsx',
   RunCost: 'runs/run-cost.tsx',
   RunHead: 'runs/run-head.tsx',
@@ -33,6 +40,7 @@ const SCREENS = {
   TokenPanel: 'resources/panels/token-panel.tsx',
   Transcript: 'runs/transcript.tsx',
   Versions: 'workflows/versions.tsx',
+  Waiting: 'overview/waiting.tsx',
 } as const;
 /** Those that are the default export of their file. */
 const PAGES = {

@@ -1,0 +1,202 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { ApiProblem } from '../../src/dashboard/api/call.ts';
+import { loadScreens, readButtons, readFacts, readLinks, toText } from '../support/browser/rendered.ts';
+
+const NOON = Date.UTC(2026, 0, 31, 12);
+const at = (day: number) => new Date(Date.UTC(2019, 2, day, 12, 11, 13)).toISOString();
+const page = (items: object[]) => ({ items, total: items.length, next: null });
+
+let the: Awaited<ReturnType<typeof loadScreens>>;
+beforeAll(async () => {
+  vi.stubGlobal('sessionStorage', { getItem: () => null, setItem() {} });
+  vi.stubGlobal('location', { origin: 'https://perdura.example' });
+  vi.useFakeTimers({ toFake: ['Date'], now: NOON });
+  the = await loadScreens();
+});
+afterAll(() => {
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+});
+
+describe('a request that failed', () => {
+  it.each([
+    [0, 'Request failed', 'Gone. Check the terminal where Perdura runs.'],
+    [403, 'Request failed', 'Gone. It belongs to someone else. To see it, sign in with another access token.'],
+    [404, 'Not found', 'Gone. It may have been deleted. Go back to the list.'],
+    [409, 'Request failed', 'Gone.'],
+    [429, 'Request failed', 'Gone. Wait a moment and try again.'],
+  ])('with status %i has its reason and what to do', (status, title, text) => {
+    const problem = new ApiProblem({ status, code: 'x', detail: 'Gone' });
+    expect(toText(the.render(the.Failure, { props: { problem } }))).toBe(`${title} ${text}`);
+    expect(Object.keys(readButtons(the.render(the.Failure, { props: { problem, retry() {} } })))).toEqual(['Try again']);
+  });
+});
+
+describe('the runs that wait for a person', () => {
+  it('each have what they wait for, and since when', () => {
+    const task = (id: string, more: object) => ({ id, record_behind: null, created_at: at(3), started_at: at(5), ...more });
+    const asked: object[] = [];
+    const replies = {
+      list_tasks: ({ query }: { query: object }) => {
+        asked.push(query);
+        return page([
+          task('t1', { workflow_title: 'Daily', agent_name: 'Clerk' }),
+          task('t2', { workflow_title: null, agent_name: 'Guard' }),
+        ]);
+      },
+      get_task_steps: ({ params: { id } }: { params: { id: string } }) => [
+        { tool_calls: id === 't1' ? [{ name: 'pay', status: 'waiting_approval', question: null }] : [] },
+      ],
+    };
+    const html = the.render(the.Waiting, { replies });
+    expect(asked).toEqual([expect.objectContaining({ status: 'waiting' })]);
+    expect(readLinks(html)).toEqual({ Daily: '/tasks/t1', Guard: '/tasks/t2' });
+    expect(toText(html)).toMatch(/Daily Approve the call to pay\? started .*Guard The budget is used up\. .* started /);
+    expect(toText(the.render(the.Waiting, { replies: { list_tasks: page([]) } }))).toContain('No run is waiting for you.');
+  });
+});
+
+describe('stored tokens that a record needs', () => {
+  it.each<[string[], string, string]>([
+    [[], '', ''],
+    [['a'], 'needs a token: a', 'This agent needs a token You have no access to a stored token named a . Until'],
+    [
+      ['a', 'b&c', 'd'],
+      'needs tokens: a, b&amp;c, d',
+      'needs tokens You have no access to a stored token named a , b&amp;c or d . ',
+    ],
+  ])('are named: %j', (needs, mark, alert) => {
+    expect(toText(the.render(the.NeedsMark, { props: { needs } }))).toBe(mark);
+    const html = the.render(the.NeedsAlert, { props: { noun: 'agent', needs } });
+    expect(toText(html)).toContain(alert);
+    expect(Object.values(readLinks(html))).toEqual(needs.map((name) => `/tokens/new?name=${encodeURIComponent(name)}`));
+  });
+});
+
+describe('the page of an MCP server', () => {
+  const SIGNED = { signed_in_at: at(3), expires_at: at(7), renews: false };
+  const shown = (more: object) => {
+    const record = { id: 'm', transport_type: 'http', last_error: null, sign_in: null, ...more };
+    return the.render(the.McpPanel, { props: { record } });
+  };
+
+  it.each<[object, string, string[]]>([
+    [{ sign_in: null }, 'For servers that take only people who signed in.', ['Sign in']],
+    [{ sign_in: { ...SIGNED, expires_at: null } }, 'You signed in on 3 Mar 2019, 12:11 UTC .', ['Sign in again', 'Disconnect']],
+    [{ sign_in: SIGNED }, 'on 3 Mar 2019, 12:11 UTC , until 7 Mar 2019', ['Sign in again', 'Disconnect']],
+    [{ sign_in: { ...SIGNED, renews: true } }, '; the next renewal is due by 7 Mar', ['Sign in again', 'Disconnect']],
+    [{ transport_type: 'stdio', last_error: 'It ended with 7' }, 'It ended with 7', []],
+  ])('has the sign-in of the viewer: %j', (more, text, buttons) => {
+    const html = shown(more);
+    expect(toText(html)).toContain(text);
+    const names = Object.keys(readButtons(html));
+    expect(names.filter((name) => /Sign in|Disconnect/.test(name))).toEqual(buttons);
+  });
+});
+
+describe('the form of a question', () => {
+  const properties = {
+    name: { type: 'string', title: 'Your name', description: 'As on the card', default: 'Ada' },
+    mail: { type: 'string', format: 'email' },
+    link: { type: 'string', format: 'uri' },
+    day: { type: 'string', format: 'date', default: '2019-03-07' },
+    many: { type: 'integer', default: 7 },
+    sure: { type: 'boolean', default: true },
+    one: { type: 'string', enum: ['a', 'b'], default: 'b' },
+  };
+  const question = {
+    ...{ id: 'q', message: 'Who are you?', expires_at: new Date(NOON + 60_000).toISOString() },
+    schema: { type: 'object', properties, required: ['name'] },
+  };
+  const shown = (asked_by: object) =>
+    the.render(the.QuestionForm, {
+      props: { task: { id: 't' }, call: { call_id: '1-1', name: 'book' }, question: { ...question, asked_by } },
+    });
+
+  it('names who asks', () => {
+    const text = toText(shown({ server: 'mail', host: 'mcp.example' }));
+    expect(text).toContain('book asks Asked by the MCP server mail at mcp.example Who are you?');
+    expect(toText(shown({ server: 'mail', host: null }))).toContain('mail at a command on a worker');
+  });
+
+  it('has a control of its kind for each value, with the default', () => {
+    const html = shown({ server: 'mail', host: null });
+    const inputs = [...html.matchAll(/<input([^>]*)>/g)].map(([, attributes = '']) =>
+      ['type', 'value'].map((name) => new RegExp(`\\s${name}="([^"]*)"`).exec(attributes)?.[1] ?? '').join(' '),
+    );
+    expect(inputs).toEqual(['text Ada', 'email ', 'url ', 'date 2019-03-07', 'number 7', 'checkbox ']);
+    expect(html).toMatch(/<input[^>]*type="checkbox"[^>]*\schecked=""/);
+    expect(html).toMatch(/<option[^>]*value="b"[^>]*selected=""/);
+    expect(toText(html)).toMatch(/Your name \*.*As on the card/);
+  });
+});
+
+describe('the request of a step', () => {
+  const message = (step: number, position: number, more: object) => ({
+    ...{ step, position, role: 'user', kind: 'prompt', content: `${step}/${position}`, tool_calls: null, call_id: null, ...more },
+  });
+  const request = (step: number, messages: object[], more: object = {}) => ({
+    ...{ step, model: 'large', instructions: 'Be.', skills: [], parameters: {}, not_rebuilt: [], tools: [], messages, ...more },
+  });
+  const tool = (name: string) => ({ name, description: `To ${name}`, parameters: {} });
+  const replies = {
+    get_task_step_request: ({ params: { step } }: { params: { step: string } }) =>
+      step === '3'
+        ? request(3, [message(2, 0, {}), message(3, 0, { kind: 'summary' })], { tools: [tool('see')], not_rebuilt: ['So so.'] })
+        : request(2, [message(1, 0, {}), message(2, 0, {})], { tools: [tool('look')], model: 'small' }),
+  };
+
+  it('says what is new since the step before', () => {
+    const html = the.render(the.RequestView, { props: { task_id: 't', step: 3 }, replies });
+    expect(readFacts(html)).toMatchObject({ Model: 'large', Messages: '2', Tools: '1', Skills: '0' });
+    const text = toText(html);
+    expect(text).toContain('Since step 2: 1 new message, 1 removed, tools + see, − look, another model.');
+    expect(text).toContain('This may differ from what was sent So so.');
+    expect(text).toContain('user, summary of older messages, step 3 new');
+    expect(readLinks(html)['Open in playground']).toBe('/tasks/t/playground?step=3');
+  });
+
+  it('has nothing before the first step', () => {
+    const first = { get_task_step_request: request(1, [message(0, 0, {})]) };
+    const text = toText(the.render(the.RequestView, { props: { task_id: 't', step: 1 }, replies: first }));
+    expect(text).not.toMatch(/Since step|new/);
+    expect(text).toContain('No tools were offered.');
+  });
+});
+
+describe('the results of an evaluation', () => {
+  const result = (item_id: string, status: string, more: object = {}) => ({
+    ...{ item_id, status, prompt: `Prompt ${item_id}`, expected: 'seven', answer: 'eleven', error: null, task_id: `t${item_id}` },
+    ...{ grades: [], ...more },
+  });
+
+  it('have the first reason, the answers, the grades and the runs', () => {
+    const grades = [
+      { grader: 'exact', passed: true, reason: 'fine', task_id: null },
+      { grader: 'model_judge', passed: false, reason: 'Too short', score: 0.3, task_id: 'j7' },
+    ];
+    const asked: object[] = [];
+    const replies = {
+      list_evaluation_results: ({ query }: { query: object }) => {
+        asked.push(query);
+        return page([
+          result('1', 'failed', { grades }),
+          result('2', 'error', { error: 'No answer', grades }),
+          result('3', 'pending'),
+        ]);
+      },
+    };
+    const evaluation = { id: 'e', dataset_id: 'd', status: 'completed' };
+    const html = the.render(the.Results, { props: { evaluation }, replies, at: '/?status=failed' });
+    expect(asked).toEqual([expect.objectContaining({ status: 'failed' })]);
+    const [one, two, three] = html.split('<details').slice(1);
+    expect(toText(`<p${one}`)).toMatch(
+      /^failed Prompt 1 Too short .*exact fine .*model judge Score 0\.3 Too short Open the judge's run/,
+    );
+    expect(toText(`<p${two}`)).toMatch(/^error Prompt 2 No answer/);
+    expect(toText(`<p${one}`)).toContain('From the expected answer to the given one');
+    expect(toText(`<p${two}`)).not.toContain('From the expected answer');
+    expect(readLinks(one!)).toEqual({ 'Open the run': '/tasks/t1', "Open the judge's run": '/tasks/j7' });
+    expect(Object.keys(readLinks(three!))).toEqual([]);
+  });
+});
