@@ -185,6 +185,18 @@ describe('a parameter that clients always send', () => {
     expect(here.model.requests.at(-1)).toMatchObject({ max_tokens: 99, reasoning_effort: 'high' });
   });
 
+  it.each([
+    ['none', 'minimal'],
+    ['low', 'low'],
+    ['xhigh', 'high'],
+    ['max', 'high'],
+  ])('is sent as the nearest effort: %s as %s', async (reasoning_effort, sent) => {
+    const model = await here.workflow();
+    here.model.script(says('Yes.'));
+    await alice.chat.completions.create({ model, messages, reasoning_effort } as never);
+    expect(here.model.requests.at(-1)).toMatchObject({ reasoning_effort: sent });
+  });
+
   it('is accepted silently with the value that asks for what happens anyway', async () => {
     const model = await here.workflow();
     here.model.script(says('Once.'), says('Twice.'));

@@ -146,6 +146,8 @@ describe('without an embedding endpoint', () => {
       expect(one).toMatchObject({ status: 'text_only', last_error: expect.stringContaining('EMBEDDINGS_BASE_URL') });
       const found = await query({ query: 'trains' }, plain);
       expect(found.items).toMatchObject([{ item_id: one.id, vector_score: null, score: 1 }]);
+      // One of the words is enough.
+      expect((await query({ query: 'trains or aeroplanes' }, plain)).items).toMatchObject([{ item_id: one.id }]);
       expect(found.warnings[0].message).toContain('uses words only');
     } finally {
       await plain.stop();

@@ -172,7 +172,7 @@ describe('MCP servers', () => {
       [local]: {
         command: 'no-such-command',
         args: ['/no/such/folder', `${placeholder('workspaceFolder')}/x`],
-        env: { KEY: placeholder('env:KEY') },
+        env: { KEY: placeholder('env:KEY'), LITERAL: 'abc', EMPTY: '', STORED: '{{token:other}}' },
         cwd: '.',
       },
       [remote]: { type: 'sse', url: 'https://mcp.example.com/sse', headers: { 'X-Key': 'abc', Other: '{{token:other}}' } },
@@ -191,6 +191,7 @@ describe('MCP servers', () => {
       expect.stringMatching(/^command: There is no command no-such-command/),
       expect.stringMatching(/^command: This installation starts no commands/),
       expect.stringMatching(/^cwd: `cwd` is not a field/),
+      expect.stringMatching(/^env: The values of LITERAL are stored encrypted/),
       expect.stringMatching(/^env\.KEY: Its placeholder is not filled in here/),
     ]);
     expect(said(remote).sort()).toEqual([

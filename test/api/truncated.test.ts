@@ -102,3 +102,16 @@ it('counts an estimate where the endpoint reports no usage, and holds a budget w
   here.model.script(again, again, again, again, again, again, again, again);
   expect(await here.ended(await here.prompt(limited))).toMatchObject({ status: 'halted', usage: { estimated: true } });
 });
+
+it('marks an estimate in a chat, also in the stored reply', async () => {
+  const provider = { name: 'uncounted', provider_type: 'openai_compatible', base_url: here.model.url, default_model: 'scripted' };
+  const { id: provider_id } = await here.alice.ok(here.alice.post('/api/providers', provider));
+  const { id } = await here.alice.ok(here.alice.post('/api/agents', { name: 'uncounted', provider_id, system_prompt: 'Hi.' }));
+  here.model.script(withoutUsage(says('An answer of some words.')), says('Counted.'));
+  const events: any[] = (await read(`/api/agents/${id}/chat`, { message: 'Write.' })).map(eventOf);
+  expect(events.at(-1)).toMatchObject({ type: 'done', usage: { estimated: true, completion_tokens: 6 } });
+  await read(`/api/agents/${id}/chat`, { message: 'Again.', session_id: events[0].session_id });
+  const { messages } = await here.alice.ok(here.alice.get(`/api/agents/${id}/chat/sessions/${events[0].session_id}`));
+  const estimates = messages.flatMap(({ usage }: { usage: object | null }) => (usage ? ['estimated' in usage] : []));
+  expect(estimates).toEqual([true, false]);
+});

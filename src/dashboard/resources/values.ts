@@ -1,4 +1,5 @@
 import { parseJson } from '../ui/json.ts';
+import { formatLocalTime } from '../ui/local-time.ts';
 import { type Field, listNestedFields, listVariantFields, type Values } from './fields.ts';
 
 export interface FieldFault {
@@ -24,7 +25,7 @@ function toControl(field: Field, value: unknown, record_values: Values): unknown
     case 'variants':
       return ((value ?? []) as Values[]).map((entry) => variantControls(field, entry));
     case 'time':
-      return typeof value === 'string' ? localTime(value) : '';
+      return typeof value === 'string' ? formatLocalTime(value) : '';
     case 'secret':
       return '';
     case 'yes_no':
@@ -110,12 +111,6 @@ export function carryEdits(edits: Values, before: Values, newer: Values): Values
   return Object.fromEntries(
     Object.entries(edits).map(([name, value]) => [name, same(value, before[name]) ? newer[name] : value]),
   );
-}
-
-/** Formats a time for an input of type `datetime-local`. */
-function localTime(iso: string): string {
-  const at = new Date(iso);
-  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
 }
 
 /** Returns the errors of a field and of its nested fields. */

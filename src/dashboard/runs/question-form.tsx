@@ -6,6 +6,7 @@ import type { Task } from '../../contracts/tasks.ts';
 import { type AnswerValue, findChoices, listAnswerErrors, type QuestionField } from '../../domain/questions.ts';
 import { showUnseen } from '../../domain/unseen.ts';
 import { useAct } from '../api/queries.ts';
+import { formatLocalTime } from '../ui/local-time.ts';
 import { Failure } from '../ui/states.tsx';
 import { When } from '../ui/time.tsx';
 import { useUnsaved } from '../ui/unsaved.tsx';
@@ -148,7 +149,7 @@ const mapFields = (properties: Record<string, QuestionField>, initial: (field: Q
 function getInitialValue(field: QuestionField): Typed[string] {
   if (field.type === 'boolean') return field.default ?? false;
   if (field.type === 'array') return field.default ?? [];
-  if (field.type === 'string' && field.format === 'date-time') return field.default ? localTime(field.default) : '';
+  if (field.type === 'string' && field.format === 'date-time') return field.default ? formatLocalTime(field.default) : '';
   return field.default === undefined ? '' : String(field.default);
 }
 
@@ -168,11 +169,4 @@ function toAnswerValue(field: QuestionField, value: Typed[string]): AnswerValue 
   const at = new Date(value);
   const is_time = field.type === 'string' && field.format === 'date-time' && !Number.isNaN(at.getTime());
   return is_time ? at.toISOString() : value;
-}
-
-/** Formats a time for the browser's time field, in local time. */
-function localTime(text: string): string {
-  const at = new Date(text);
-  if (Number.isNaN(at.getTime())) return '';
-  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }
