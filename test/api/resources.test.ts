@@ -190,6 +190,7 @@ describe('MCP servers', () => {
       expect.stringMatching(/^args\.1: Its placeholder is not filled in here/),
       expect.stringMatching(/^command: There is no command no-such-command/),
       expect.stringMatching(/^command: This installation starts no commands/),
+      expect.stringMatching(/^connection_config: You have no stored token named other/),
       expect.stringMatching(/^cwd: `cwd` is not a field/),
       expect.stringMatching(/^env: The values of LITERAL are stored encrypted/),
       expect.stringMatching(/^env\.KEY: Its placeholder is not filled in here/),

@@ -90,19 +90,6 @@ const withoutUsage =
     await answer(response, request);
   };
 
-it('counts an estimate where the endpoint reports no usage, and holds a budget with it', async () => {
-  here.model.script(withoutUsage(says('An answer of some words.')));
-  const { usage } = (await here.ended(await here.prompt(workflow_id))) as any;
-  expect(usage).toMatchObject({ estimated: true, total_in: expect.any(Number), total_out: 6 });
-  expect(usage.total_in).toBeGreaterThan(5);
-
-  const budget = { max_tokens: 300, on_exhausted: 'halt' };
-  const limited = await here.workflow({ workflow: { budget } });
-  const again = withoutUsage(asks({ name: 'manage_todo_list', args: { note: 'x'.repeat(400) } }));
-  here.model.script(again, again, again, again, again, again, again, again);
-  expect(await here.ended(await here.prompt(limited))).toMatchObject({ status: 'halted', usage: { estimated: true } });
-});
-
 it('marks an estimate in a chat, also in the stored reply', async () => {
   const provider = { name: 'uncounted', provider_type: 'openai_compatible', base_url: here.model.url, default_model: 'scripted' };
   const { id: provider_id } = await here.alice.ok(here.alice.post('/api/providers', provider));
@@ -114,4 +101,17 @@ it('marks an estimate in a chat, also in the stored reply', async () => {
   const { messages } = await here.alice.ok(here.alice.get(`/api/agents/${id}/chat/sessions/${events[0].session_id}`));
   const estimates = messages.flatMap(({ usage }: { usage: object | null }) => (usage ? ['estimated' in usage] : []));
   expect(estimates).toEqual([true, false]);
+});
+
+it('counts an estimate where the endpoint reports no usage, and holds a budget with it', async () => {
+  here.model.script(withoutUsage(says('An answer of some words.')));
+  const { usage } = (await here.ended(await here.prompt(workflow_id))) as any;
+  expect(usage).toMatchObject({ estimated: true, total_in: expect.any(Number), total_out: 6 });
+  expect(usage.total_in).toBeGreaterThan(5);
+
+  const budget = { max_tokens: 300, on_exhausted: 'halt' };
+  const limited = await here.workflow({ workflow: { budget } });
+  const again = withoutUsage(asks({ name: 'manage_todo_list', args: { note: 'x'.repeat(400) } }));
+  here.model.script(again, again, again, again, again, again, again, again);
+  expect(await here.ended(await here.prompt(limited))).toMatchObject({ status: 'halted', usage: { estimated: true } });
 });
