@@ -33,6 +33,10 @@ export interface McpProbe {
   refresh(server: McpServer, caller: Caller): Promise<McpToolList>;
   /** Returns the tools that the server listed last, as far as the caller may read them. Contacts no server. */
   loadTools(server: McpServer, caller: Caller): Promise<McpToolList>;
+  /** Deletes what a server has kept for the caller. */
+  clearState(server: McpServer, caller: Caller): Promise<void>;
+  /** Deletes what a server has kept for everybody. */
+  removeState(server_id: string): Promise<void>;
 }
 
 /** A person's own sign-in at an MCP server. */

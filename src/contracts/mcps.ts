@@ -43,6 +43,10 @@ export const McpServerCreate = z
     connect_seconds: z.int().min(1).max(600).default(30).meta({
       description: 'How long a connection may take until the server answers. The installation of its package is not counted',
     }),
+    state: z.boolean().default(false).meta({
+      description:
+        'Whether a stdio server has a folder that outlasts its process: its home and working directory, one for each person who uses it',
+    }),
     network: z.boolean().default(false).meta({ description: 'Whether a stdio server may reach the network' }),
     paths: z.array(z.string().max(4_096)).max(64).default([]).meta({
       description:
@@ -250,6 +254,15 @@ export const mcps = {
     tag,
     summary: "Delete the caller's sign-in at a server",
     description: 'Its tokens are deleted here. To end them at the server, too, use the pages of the server.',
+    params: IdParams,
+  }),
+  clearState: endpoint('DELETE /api/mcps/{id}/state', {
+    operation: 'clear_mcp_state',
+    access: 'run',
+    tag,
+    summary: "Delete the caller's state of a server",
+    description:
+      'What a stdio server with `state` has kept for the caller. What it keeps for others stays. Its next process starts without.',
     params: IdParams,
   }),
   import: endpoint('POST /api/mcps/import', {

@@ -109,6 +109,8 @@ export interface PinnedMcpServer {
   allow_secret_questions?: boolean;
   /** How long a connection may take; absent: 30. */
   connect_seconds?: number;
+  /** True if a stdio server has a folder that outlasts its process; absent: it has none. */
+  state?: boolean;
   /** The host paths that its process may read, and also write if they end with `:rw`. */
   paths: string[];
   /** True if the run fails when the server is unreachable. */

@@ -22,7 +22,7 @@ export const CLUSTER_COPY = 'postgres.tar';
 export const KEY = 'encryption-key';
 
 /** The files and folders of a home that a backup contains in addition to the copies of its databases. */
-export const KEPT = ['postgres/password', KEY, 'local-token', 'webhook-secret', 'ports', 'workspaces', 'tools-venv'];
+export const KEPT = ['postgres/password', KEY, 'local-token', 'webhook-secret', 'ports', 'workspaces', 'mcp-state', 'tools-venv'];
 
 /** The entries of a home that belong to one machine or one start. A home with nothing else counts as empty. */
 export const LEFT_OUT = [/^(bin|cache)$/, /^(ready|epoch)\.json/, /\.log$/, /\.lock\.\d+(\.[0-9a-f]+)?$/];

@@ -154,6 +154,8 @@ const Variables = z.object({
   MCP_NPM_REGISTRY: Url.optional(),
   MCP_PYPI_INDEX: Url.optional(),
   MCP_PACKAGES_MB: z.coerce.number().int().min(1).default(4_096),
+  MCP_STATE_MB: z.coerce.number().int().min(1).default(1_024),
+  MCP_STATE_FILES: z.coerce.number().int().min(1).default(100_000),
   BASH_NETWORK: z.stringbool().default(false),
   SEARCH_API_URL: Url.optional(),
   ANTHROPIC_API_URL: Url.optional(),

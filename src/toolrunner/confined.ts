@@ -3,10 +3,10 @@ import { constants } from 'node:os';
 import { PassThrough, pipeline, type Readable, type Writable } from 'node:stream';
 import type { Confinement } from './confinement.ts';
 import type { HostPath } from './host-paths.ts';
-import { BASE_ENV, proxyEnv, workspaceEnv, workspaceName } from './job.ts';
+import { BASE_ENV, proxyEnv, stateEnv, workspaceEnv, workspaceName } from './job.ts';
 import { launchProcess } from './launch-process.ts';
 import type { Limits, User } from './settings.ts';
-import { shareWorkspace } from './workspaces.ts';
+import { shareState, shareWorkspace } from './workspaces.ts';
 
 /** A command to run under the rules of a tool call, without a time limit: a stdio MCP server, a shell. */
 export interface ConfinedCommand {
@@ -22,6 +22,11 @@ export interface ConfinedCommand {
   cwd?: string;
   /** The run's directory, below the runner's `workspaces`; writable, and named by `PERDURA_WORKSPACE`. */
   workspace?: string;
+  /**
+   * A directory of Perdura's own data that outlasts the command: its home and working directory, also named by `PERDURA_STATE`.
+   * Only Perdura's code may set it.
+   */
+  state?: string;
   /** True for network access through the egress proxy, by the usual proxy variables; by default false. */
   network?: boolean;
   /**
@@ -110,6 +115,7 @@ async function launch(command: ConfinedCommand, host: CommandHost) {
   try {
     const request = buildRequest(command, { slot, ...host, token: pass?.token ?? null });
     if (command.workspace && confinement.tier !== 'process') await shareWorkspace(command.workspace);
+    if (command.state && confinement.tier !== 'process') await shareState(command.state, confinement.tier);
     const [file = '', ...args] = host.command;
     const options: SpawnOptions = { stdio: ['pipe', 'pipe', 'pipe', 'pipe', 'pipe'], env: {}, detached: true, ...host.run_as };
     return { child: await launchProcess(file, args, options), request, release };
@@ -151,16 +157,19 @@ function buildRequest(
   const surroundings = { tier: confinement.tier, workspaces: settings.workspaces };
   return {
     ...settings,
-    host_paths,
+    host_paths: command.state === undefined ? host_paths : [...host_paths, { path: command.state, writable: true }],
     slot,
     argv: [command.command, ...(command.args ?? [])],
     env: {
       ...BASE_ENV,
       ...proxyEnv(token === null ? null : { port, token }),
       ...workspaceEnv(command.workspace, confinement.tier),
+      ...stateEnv(command.state),
       ...command.env,
     },
-    cwd: command.cwd ?? (confinement.tier === 'process' ? command.workspace : null) ?? null,
+    // The next process may run as another user of the same group.
+    umask: command.state === undefined ? null : 0o002,
+    cwd: command.cwd ?? command.state ?? (confinement.tier === 'process' ? command.workspace : null) ?? null,
     workspace: command.workspace === undefined ? null : workspaceName(command.workspace, surroundings),
     network: token !== null,
     proxy_port: port,

@@ -96,6 +96,19 @@ export function workspaceEnv(workspace: string | undefined, tier: Isolation): Re
   return { PERDURA_WORKSPACE: place, GIT_CONFIG_NOSYSTEM: '1', ...trusted };
 }
 
+/** Sets the variables by which programs find where to keep their files. */
+export const stateEnv = (state: string | undefined): Record<string, string> =>
+  state === undefined
+    ? {}
+    : {
+        PERDURA_STATE: state,
+        HOME: state,
+        XDG_CONFIG_HOME: `${state}/.config`,
+        XDG_DATA_HOME: `${state}/.local/share`,
+        XDG_STATE_HOME: `${state}/.local/state`,
+        XDG_CACHE_HOME: `${state}/.cache`,
+      };
+
 /** Sets the proxy variables in every spelling that HTTP clients read. */
 export function proxyEnv(proxy: Surroundings['proxy']): Record<string, string> {
   if (!proxy) return {};

@@ -1,7 +1,7 @@
 import { basename, dirname } from 'node:path';
 import { type EntryName, type Folder, openFolder, unlessExchanged } from '../folders/folder.ts';
 import { WorkspaceOutside } from './job.ts';
-import { TOOL_GID } from './settings.ts';
+import { type Tier, TOOL_GID } from './settings.ts';
 
 const GROUP_FILE = 0o060;
 const GROUP_DIRECTORY = 0o2070;
@@ -17,6 +17,13 @@ export const shareWorkspace = (dir: string): Promise<void> =>
     const { gid } = await parent.stat(name);
     if (gid !== BigInt(TOOL_GID)) await share(parent, name);
   });
+
+/**
+ * Lets a command write in the folder of its state. If every process has another user of the tools' group, what the last one has
+ * created is shared again.
+ */
+export const shareState = (dir: string, tier: Tier): Promise<void> =>
+  tier === 'landlock' ? asRoot(dir, share) : shareWorkspace(dir);
 
 /** Shares only the top directory of a workspace whose files were shared before and have kept their permissions. */
 export const shareTop = (dir: string): Promise<void> =>

@@ -38,7 +38,7 @@ export async function git<T = string>(
     killGroup(child);
   };
   const timer = setTimeout(() => stop(`it took longer than ${timeout_ms / 1000} s`), timeout_ms);
-  const watching = watchSize(directory, max_bytes, stop);
+  const watching = watchSize(directory, { bytes: max_bytes }, stop);
   const room = watchRoom(directory);
   const abort = () => stop('it was stopped');
   signal.addEventListener('abort', abort, { once: true });

@@ -38,6 +38,8 @@ beforeAll(async () => {
     await writeFile(join(home, name), `${name}\n`, { mode: 0o600 });
   await mkdir(join(home, 'workspaces/one'), { recursive: true });
   await writeFile(join(home, 'workspaces/one/-odd: name'), 'from a run');
+  await mkdir(join(home, 'mcp-state/a-server/a-person/.config'), { recursive: true });
+  await writeFile(join(home, 'mcp-state/a-server/a-person/.config/kept'), 'by a server');
 });
 afterAll(() => engine.close());
 
@@ -79,6 +81,7 @@ describe('a backup of a home where nothing runs', () => {
     expect(copy.prepare('SELECT count(*) AS runs FROM runs').get()).toEqual({ runs: 2 });
     copy.close();
     expect(await readFile(join(target, 'workspaces/one/-odd: name'), 'utf8')).toBe('from a run');
+    expect(await readFile(join(target, 'mcp-state/a-server/a-person/.config/kept'), 'utf8')).toBe('by a server');
     for (const name of ['encryption-key', 'local-token', 'webhook-secret']) {
       expect(await readFile(join(target, name), 'utf8')).toBe(`${name}\n`);
       expect((await stat(join(target, name))).mode & 0o777).toBe(0o600);

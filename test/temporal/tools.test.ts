@@ -1,12 +1,16 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { v7 as uuid } from 'uuid';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { reconcileMcpState } from '../../src/temporal/repair/reconcile-schedules.ts';
+import { createMcpState } from '../../src/tools/mcp/state.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { startHttpMcpServer } from '../support/peers/http-mcp-server.ts';
 import { asks, says } from '../support/peers/model-server.ts';
+import { until } from '../support/until.ts';
 import { MODULES, SERVERS } from '../tools/support.ts';
 
 let here: TestInstallation;
@@ -143,6 +147,51 @@ describe('an agent with an MCP server', () => {
     await expect.poll(() => logsOf(workflow_id)).toContainEqual(expect.objectContaining({ event: 'tool_call' }));
     await here.alice.ok(here.alice.post(`/api/workflows/${workflow_id}/halt`));
     expect(await here.ended(task_id)).toMatchObject({ status: 'halted' });
+  });
+});
+
+describe('a stdio server with state', () => {
+  const kept = async (workflow_id: string, word: string, who = here.alice) => {
+    here.model.script(asks({ name: 'keep', args: { word } }), says('Kept.'));
+    const { task_id } = await who.ok(who.post(`/api/workflows/${workflow_id}/prompt`, { prompt: 'Keep it.' }), 201);
+    await until('the run ends', async () => (await who.ok(who.get(`/api/tasks/${task_id}`))).status === 'completed');
+    return results();
+  };
+  const foldersOf = (id: string) => readdir(join(home, 'mcp-state', id)).catch(() => []);
+
+  it('keeps it between runs, for each person alone, until that person clears it or the server is deleted', async () => {
+    const id = await mcpServer('keeper', [`${SERVERS}/keeps.mjs`], { state: true });
+    expect(await here.alice.ok(here.alice.get(`/api/mcps/${id}`))).toMatchObject({ state: true });
+    const agent = { mcp_server_ids: [id] };
+    const [first, second] = [await here.workflow({ agent }), await here.workflow({ agent })];
+    const [agent_id, other] = await Promise.all(
+      [first, second].map(async (workflow_id) => (await here.alice.ok(here.alice.get(`/api/workflows/${workflow_id}`))).agent_id),
+    );
+    const bobs = (await here.bob.ok(here.bob.post('/api/workflows', { title: 'his', agent_id }), 201)).id;
+    expect(await kept(first, 'hers')).toEqual(['""']);
+    expect(await kept(second, ' again')).toEqual(['"hers"']);
+    expect(await kept(bobs, 'his', here.bob)).toEqual(['""']);
+    expect(await foldersOf(id)).toHaveLength(2);
+
+    expect((await here.bob.send('DELETE', `/api/mcps/${id}/state`)).status).toBe(204);
+    expect(await foldersOf(id)).toHaveLength(1);
+    expect(await here.alice.ok(here.alice.post(`/api/mcps/${id}/test`, {}))).toMatchObject({ success: true });
+    expect(await kept(first, '')).toEqual(['"hers again"']);
+    expect((await here.bob.send('DELETE', `/api/mcps/${id}`)).status).toBe(403);
+    expect(await foldersOf(id)).toHaveLength(1);
+
+    for (const used of [agent_id, other]) await here.alice.put(`/api/agents/${used}`, { mcp_server_ids: [] });
+    expect((await here.alice.send('DELETE', `/api/mcps/${id}`)).status).toBe(204);
+    expect(await foldersOf(id)).toEqual([]);
+    expect((await here.alice.send('DELETE', `/api/mcps/${id}/state`)).status).toBe(404);
+  });
+
+  it('loses what was left of a deleted server, not of a young one or one that exists', async () => {
+    const id = await mcpServer('present', [`${SERVERS}/keeps.mjs`], { state: true });
+    const [old, young] = ['0190a0c4-6b1e-7c3a-9f57-0d2c5a1be009', uuid()];
+    for (const folder of [id, old, young, 'other']) await mkdir(join(home, 'mcp-state', folder, 'person'), { recursive: true });
+    await reconcileMcpState(here.core.store, createMcpState({ parent: join(home, 'mcp-state'), limits: { bytes: 1, files: 1 } }));
+    expect((await readdir(join(home, 'mcp-state'))).sort()).toEqual([id, young, 'other'].sort());
   });
 });
 

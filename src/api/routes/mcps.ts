@@ -37,6 +37,11 @@ export function mcpRoutes(api: Api, { store, mcp, mcpSignIns }: Services, shared
       if (getUrl(before) !== getUrl(after)) await store.mcpSignIns.removeAll(id);
       return updated_server;
     },
+    async remove(id) {
+      await store.mcpServers.remove(id);
+      // If this process is lost in between, the reconciler removes what is left.
+      await mcp.removeState(id);
+    },
   };
   const tokenChecks = withSignIns(store, createTokenChecks(store, listConnectionTokens));
   mountCrud(api, mcps, {
@@ -77,6 +82,7 @@ export function mcpRoutes(api: Api, { store, mcp, mcpSignIns }: Services, shared
     await getServer(id);
     await store.mcpSignIns.remove({ server_id: id, principal });
   });
+  mount(api, mcps.clearState, async ({ params: { id } }, caller) => mcp.clearState(await getServer(id), caller));
   mount(api, mcps.import, async ({ body, warn }, caller) => {
     const result: ImportResult = { created: 0, errors: [], ids: [], warnings: [] };
     const servers: [name: string, entry: McpEntry][] = [];

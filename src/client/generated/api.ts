@@ -2322,6 +2322,8 @@ export type McpServer = {
   allow_secret_questions: boolean;
   /** How long a connection may take until the server answers. The installation of its package is not counted */
   connect_seconds: number;
+  /** Whether a stdio server has a folder that outlasts its process: its home and working directory, one for each person who uses it */
+  state: boolean;
   /** Whether a stdio server may reach the network */
   network: boolean;
   /** Folders and files of the host that a stdio server may read, or also write with `:rw` at the end. The operator allows them with MCP_PATHS; 422 for any other. */
@@ -2353,6 +2355,8 @@ export type McpServerCreate = {
   allow_secret_questions?: boolean;
   /** How long a connection may take until the server answers. The installation of its package is not counted */
   connect_seconds?: number;
+  /** Whether a stdio server has a folder that outlasts its process: its home and working directory, one for each person who uses it */
+  state?: boolean;
   /** Whether a stdio server may reach the network */
   network?: boolean;
   /** Folders and files of the host that a stdio server may read, or also write with `:rw` at the end. The operator allows them with MCP_PATHS; 422 for any other. */
@@ -2372,6 +2376,7 @@ export type McpServerUpdate = {
   is_enabled?: boolean;
   allow_secret_questions?: boolean;
   connect_seconds?: number;
+  state?: boolean;
   network?: boolean;
   paths?: string[];
 };
@@ -4101,6 +4106,8 @@ export type VersionDefinition = {
     allow_secret_questions?: boolean;
     /** Absent: 30 */
     connect_seconds?: number;
+    /** Absent: false */
+    state?: boolean;
     paths: string[];
     required: boolean;
   }[];
@@ -4640,6 +4647,16 @@ export interface Operations {
   };
   /** Delete the caller's sign-in at a server */
   'DELETE /api/mcps/{id}/sign-in': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+    };
+    reply: null;
+  };
+  /** Delete the caller's state of a server */
+  'DELETE /api/mcps/{id}/state': {
     input: {
       path: {
         /** Identifier issued by the service (UUIDv7) */

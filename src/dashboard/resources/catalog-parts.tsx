@@ -99,6 +99,7 @@ export const MCPS: EditableScreen = {
     is_enabled: { label: 'Enabled' },
     network: { label: 'Network access of a stdio server', description: undefined },
     allow_secret_questions: { label: 'May ask for passwords and tokens' },
+    state: { label: 'Folder of a stdio server that lasts' },
     connect_seconds: { label: 'Seconds for a connection' },
     paths: { label: 'Folders of a stdio server' },
     allowed_tools: { description: 'Leave it empty to allow all tools.' },

@@ -7,6 +7,7 @@ import { createPersonalFetch } from '../../tools/mcp/bearer.ts';
 import type { McpTarget } from '../../tools/mcp/config.ts';
 import { type ProbeResult, probeMcp } from '../../tools/mcp/probe.ts';
 import type { SharedServices } from '../core.ts';
+import { openMcpState } from './mcp-state.ts';
 import { schemaJudge } from './parsers.ts';
 
 const createUnavailableError = (sentence: string) => new AppError('upstream', sentence, { code: 'mcp_unavailable' });
@@ -24,7 +25,8 @@ export function createMcpProbe({ store, setting, runner, mcp_packages, egress, s
   const fetch_options = { fetch: egress.configuration.fetch, message_bytes: egress.limits.message };
   const personal = createPersonalFetch(egress.configuration.fetch, store.mcpSignIns);
   const packages = { packages: mcp_packages, install_ms: INSTALL_MS };
-  const ports = { startConfined, ...packages, ...fetch_options, schemaFaults, version: setting.version };
+  const state = openMcpState(setting.config);
+  const ports = { startConfined, state, ...packages, ...fetch_options, schemaFaults, version: setting.version };
 
   async function probe({ id, name, created_by }: McpServer, caller: Caller): Promise<ProbeResult> {
     const server = await store.mcpServers.findOpened(id);
@@ -32,7 +34,8 @@ export function createMcpProbe({ store, setting, runner, mcp_packages, egress, s
     const destination = mcpDestination(server);
     const openToken = (token: string) => store.tokens.open({ name: token, principal: caller.key, destination });
     const fetchFor = (target: McpTarget) => personal({ target, principal: caller.key });
-    const probe_result = await probeMcp(server, { ...ports, openToken, fetchFor }, AbortSignal.timeout(PATIENCE_MS));
+    const personal_ports = { ...ports, openToken, fetchFor, principal: caller.key };
+    const probe_result = await probeMcp(server, personal_ports, AbortSignal.timeout(PATIENCE_MS));
     const result = secrets.redact.value(probe_result);
     const { signed_in, tools } = result;
     if (result.success) await store.mcpListings.save({ server, principal: caller.key, signed_in, tools });
@@ -64,5 +67,7 @@ export function createMcpProbe({ store, setting, runner, mcp_packages, egress, s
       return loadTools(server, caller);
     },
     loadTools: loadTools,
+    clearState: ({ id: server_id }, { key: principal }) => state.clear({ server_id, principal }),
+    removeState: state.remove,
   };
 }

@@ -89,6 +89,11 @@ export function createSealedResource<R extends Configured>(model: unknown, { nou
       const records = (await (model as Table).findMany({ where, orderBy: { id: 'asc' } })) as R[];
       return records.map(openRow);
     },
+    /** Returns those of the ids that exist. */
+    async filterKnown(ids: readonly string[]): Promise<string[]> {
+      const known = await (model as Table).findMany({ where: { id: { in: ids } }, select: { id: true } });
+      return known.map(({ id }) => id);
+    },
     /** Records the result of the last attempt to connect. */
     setStatus: async (id: string, status: 'connected' | 'error', last_error: string | null): Promise<void> => {
       await table.update(id, { status, last_error });

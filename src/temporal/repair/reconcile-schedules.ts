@@ -79,3 +79,14 @@ export async function reconcileWorkspaces(
   const over = [...(await store.tasks.filterEnded(task_ids)), ...(await store.tasks.over(old, toGraceSpan(new Date(now), 0)))];
   for (const task_id of new Set(over)) await workspaces.remove(task_id);
 }
+
+/** Removes the state of MCP servers that were deleted while the process that deletes it was lost, or on another machine. */
+export async function reconcileMcpState(
+  store: { mcpServers: Pick<Store['mcpServers'], 'filterKnown'> },
+  state: { listServers(): Promise<string[]>; remove(server_id: string): Promise<void> },
+): Promise<void> {
+  const ids = await state.listServers();
+  const old = ids.filter((id) => timeOfUuid(id) < Date.now() - UNKNOWN_MS);
+  const known = new Set(await store.mcpServers.filterKnown(old));
+  for (const id of old) if (!known.has(id)) await state.remove(id);
+}

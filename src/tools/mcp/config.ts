@@ -25,6 +25,8 @@ export interface McpTarget {
   allow_secret_questions?: true;
   /** How long a connection may take; absent: 30. */
   connect_seconds?: number;
+  /** True if a stdio server has a folder that outlasts its process; absent: it has none. */
+  state?: true;
   endpoint:
     | { kind: 'stdio'; command: string; args: string[]; env: Record<string, string>; launch?: PackageLaunch }
     | { kind: 'http' | 'sse'; url: string; headers: Record<string, string>; oauth?: OAuthClient };
@@ -32,18 +34,27 @@ export interface McpTarget {
 
 export type McpServerConfig = Pick<
   PinnedMcpServer,
-  'id' | 'name' | 'transport_type' | 'connection_config' | 'network' | 'paths' | 'allow_secret_questions' | 'connect_seconds'
+  | 'id'
+  | 'name'
+  | 'transport_type'
+  | 'connection_config'
+  | 'network'
+  | 'paths'
+  | 'allow_secret_questions'
+  | 'connect_seconds'
+  | 'state'
 >;
 
 /** Fills each `{{token:NAME}}` with `open`. Throws a sentence that names what is missing. */
 export async function resolveTarget(server: McpServerConfig, open: OpenToken): Promise<McpTarget> {
-  const { id, name, network, paths, transport_type, connect_seconds } = server;
+  const { id, name, network, paths, transport_type, connect_seconds, state } = server;
   const values = new Map<string, string>();
   for (const token of listTokenNames(server.connection_config)) values.set(token, await open(token));
   const config = mapTexts(server.connection_config, (text) => fillTokens(text, values)) as Record<string, unknown>;
   const question_settings = server.allow_secret_questions ? { allow_secret_questions: true as const } : {};
   const time_limit = connect_seconds === undefined ? {} : { connect_seconds };
-  const place = { id, name, network, paths, ...question_settings, ...time_limit };
+  const kept = state ? { state: true as const } : {};
+  const place = { id, name, network, paths, ...question_settings, ...time_limit, ...kept };
   if (transport_type === 'stdio') {
     const { command, args = [], env = {} } = config as { command?: string; args?: string[]; env?: Record<string, string> };
     if (typeof command !== 'string' || command === '') throw new Error(`The MCP server ${name} has no command`);

@@ -1,11 +1,17 @@
 import type { SchemaFaults } from './listing.ts';
 import type { McpPackages } from './packages/cache.ts';
+import type { McpState } from './state.ts';
 import type { StartConfined } from './stdio.ts';
+
 export interface ConnectPorts {
   /** Starts a server's process under the rules of a tool call; null if such servers are not allowed. */
   startConfined: StartConfined | null;
   /** Installs the packages that `npx` and `uvx` name. If absent, those commands are started unchanged. */
   packages?: McpPackages;
+  /** The folders of servers that keep state; absent: they keep none. */
+  state?: McpState;
+  /** The principal in whose name the server is used. */
+  principal?: string;
   /** Receives a sentence about what takes long, for people. */
   report?: ((sentence: string) => void) | undefined;
   /** The longest wait for an installation; by default, until it ends. */

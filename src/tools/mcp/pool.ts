@@ -101,7 +101,7 @@ export function createMcpPool(options: PoolOptions): McpPool {
   async function openConnection(entry: Entry, place: McpPlace, report: Use['report']): Promise<McpConnection> {
     try {
       const { fetchFor } = options;
-      const ports = { ...options, ...fetchFor?.(place), report };
+      const ports = { ...options, ...fetchFor?.(place), report, principal: place.principal };
       const connection = await connect(place.target, ports, options.version);
       if (closing.signal.aborted) await connection.close();
       Object.assign(entry, { failures: 0, retry_at: 0 });

@@ -1,9 +1,10 @@
+import { findOutsideRefusal } from '../../domain/outside.ts';
 import { BYTE_LIMITS } from '../../egress/counted-fetch.ts';
 import { parseHostPath } from '../../toolrunner/index.ts';
 import type { McpTarget } from './config.ts';
 import type { ConnectPorts } from './connect-ports.ts';
-import { findLauncher } from './packages/launch.ts';
-import { ConfinedStdio } from './stdio.ts';
+import { findLauncher, type PackageLaunch } from './packages/launch.ts';
+import { ConfinedStdio, type StartConfined } from './stdio.ts';
 import { createUnreachableError } from './unreachable.ts';
 
 type StdioTarget = McpTarget & { endpoint: { kind: 'stdio' } };
@@ -12,25 +13,40 @@ type StdioTarget = McpTarget & { endpoint: { kind: 'stdio' } };
  * Starts a server that is a command. Its package, if it has one, is installed first; only the installation has network access
  * for that.
  */
-export async function stdioTransport(
-  { name, endpoint, network, paths }: StdioTarget,
-  ports: ConnectPorts,
-): Promise<ConfinedStdio> {
-  const { startConfined, packages, install_ms, report, message_bytes = BYTE_LIMITS.message } = ports;
+export async function stdioTransport(target: StdioTarget, ports: ConnectPorts): Promise<ConfinedStdio> {
+  const { name, endpoint, network, paths } = target;
+  const { packages, message_bytes = BYTE_LIMITS.message } = ports;
+  const { command, args, env, launch } = endpoint;
+  let transport: ConfinedStdio | undefined;
+  const start = await openStart(target, ports, (refusal) => transport?.onerror?.(refusal));
+  if (packages && !launch && findLauncher(command) && !network) throw createUnreachableError(name, notUnderstood(command));
+  const program = launch && packages && (await installProgram(target, launch, ports));
+  const confined = { command, args, env, network, paths: paths.map(parseHostPath) };
+  const started = program ? { ...confined, ...program, args: args.slice(launch.used) } : confined;
+  transport = new ConfinedStdio(start, started, message_bytes);
+  return transport;
+}
+
+/** Returns the function that starts the server's process: in its state, if it keeps one. */
+async function openStart(
+  { id: server_id, name, state: keeps_state }: StdioTarget,
+  { startConfined, state, principal }: ConnectPorts,
+  onFull: (refusal: Error) => void,
+): Promise<StartConfined> {
   if (!startConfined)
     throw new Error(`The MCP server ${name} is a command, and this installation starts none; set ALLOW_STDIO_MCP`);
-  const { command, args, env, launch } = endpoint;
-  const confined = { command, args, env, network, paths: paths.map(parseHostPath) };
-  if (launch && packages) {
-    const onInstall = () =>
-      report?.(`Installing ${launch.specs.join(', ')} for the MCP server ${name}: once, which can take some minutes`);
-    const program = await packages.program(launch, env, { patience_ms: install_ms, onInstall }).catch((error: Error) => {
-      throw createUnreachableError(name, error.message, error);
-    });
-    return new ConfinedStdio(startConfined, { ...confined, ...program, args: args.slice(launch.used) }, message_bytes);
-  }
-  if (packages && findLauncher(command) && !network) throw createUnreachableError(name, notUnderstood(command));
-  return new ConfinedStdio(startConfined, confined, message_bytes);
+  if (!keeps_state || !state || !principal) return startConfined;
+  return state.open({ server_id, principal }, startConfined, onFull).catch((error: Error) => {
+    throw findOutsideRefusal(error) ? createUnreachableError(name, error.message, error) : error;
+  });
+}
+
+function installProgram({ name, endpoint }: StdioTarget, launch: PackageLaunch, { packages, install_ms, report }: ConnectPorts) {
+  const onInstall = () =>
+    report?.(`Installing ${launch.specs.join(', ')} for the MCP server ${name}: once, which can take some minutes`);
+  return packages?.program(launch, endpoint.env, { patience_ms: install_ms, onInstall }).catch((error: Error) => {
+    throw createUnreachableError(name, error.message, error);
+  });
 }
 
 const notUnderstood = (command: string) =>

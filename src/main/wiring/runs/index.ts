@@ -16,7 +16,7 @@ import type { ActivityPorts } from '../../../temporal/activities/index.ts';
 import { callQuestions, type QuestionPorts, questionPlaces } from '../../../temporal/activities/questions.ts';
 import { reconcileEvaluations } from '../../../temporal/client/evaluations.ts';
 import { createParkedRuns } from '../../../temporal/repair/parked-runs.ts';
-import { reconcileSchedules, reconcileWorkspaces } from '../../../temporal/repair/reconcile-schedules.ts';
+import { reconcileMcpState, reconcileSchedules, reconcileWorkspaces } from '../../../temporal/repair/reconcile-schedules.ts';
 import { reconcile } from '../../../temporal/repair/reconcile-tasks.ts';
 import { behindEvents } from '../../../temporal/start/continuity.ts';
 import { countSlots } from '../../../temporal/worker/slots.ts';
@@ -26,6 +26,7 @@ import { type RunContext, type ToolCall, ToolUncertain, ToolUnreachable, unreach
 import { runWithinLimits, toWorkspaceLimits } from '../../../tools/workspace-limits.ts';
 import type { Config } from '../../config.ts';
 import type { RunControl, SharedServices } from '../../core.ts';
+import { openMcpState } from '../mcp-state.ts';
 import { argumentFitter, pageReader } from '../parsers.ts';
 import { getRuntimeOptions, windowFinder, windowKeeper } from '../runtime-options.ts';
 import { createTokenOpener } from '../tool-tokens.ts';
@@ -180,6 +181,7 @@ export async function createActivityPorts(
       await reconcileSchedules(store, driver.schedules);
       await reconcileEvaluations(store, driver.evaluations);
       await reconcileWorkspaces(store, workspaces);
+      await reconcileMcpState(store, openMcpState(setting.config));
       await sessions.endLeft();
       return { ...done, removed: await tidy() };
     },

@@ -16,18 +16,20 @@ import { discover } from '../../../tools/mcp/discover.ts';
 import { createMcpPool, type McpPool } from '../../../tools/mcp/pool.ts';
 import type { McpToolPorts } from '../../../tools/mcp/tools.ts';
 import type { SharedServices } from '../../core.ts';
+import { openMcpState } from '../mcp-state.ts';
 import { schemaJudge } from '../parsers.ts';
 
 const now = () => new Date().toISOString();
 
-/** The MCP connections of a worker. */
 /** The services that a pool of connections to MCP servers uses. */
 export type McpServices = Pick<SharedServices, 'setting' | 'runner' | 'mcp_packages' | 'egress' | 'parsers' | 'store'>;
 
+/** Opens a worker's connections to MCP servers. */
 export const openMcpPool = ({ setting, runner, mcp_packages, egress, parsers, store }: McpServices): McpPool =>
   createMcpPool({
     startConfined: setting.config.ALLOW_STDIO_MCP ? runner.startConfined : null,
     packages: mcp_packages,
+    state: openMcpState(setting.config),
     fetch: egress.configuration.fetch,
     fetchFor: createPersonalFetch(egress.configuration.fetch, store.mcpSignIns),
     message_bytes: egress.limits.message,

@@ -107,6 +107,8 @@ def _become(tier: Tier, settings: dict[str, Any], failure: int) -> NoReturn:
     """Executes the command. A successful exec closes every pipe, by which the supervisor detects it."""
     close_all_but(failure, *tier.descriptors())
     tier.confine_for(_header(settings), settings["env"])
+    if settings["umask"] is not None:
+        os.umask(settings["umask"])
     if settings["cwd"]:
         os.chdir(settings["cwd"])
     for number in (signal.SIGPIPE, signal.SIGCHLD, signal.SIGINT, signal.SIGTERM, signal.SIGHUP):

@@ -104,7 +104,7 @@ export function createMcpPackages(options: CacheOptions): McpPackages {
     try {
       const max_bytes = Math.min(ports.max_bytes, total_bytes - used_bytes);
       await install({ registry, specs, dir, address }, { ...ports, max_bytes });
-      const { bytes, fault } = await measureSize(dir, max_bytes);
+      const { bytes, fault } = await measureSize(dir, { bytes: max_bytes });
       if (fault) throw new InstallFailed(specs, fault);
       const manifest = { registry, specs, directory, installed_at: new Date().toISOString(), bytes };
       if (await writeOnce(folder, key, manifest)) return manifest;

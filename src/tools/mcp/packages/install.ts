@@ -102,7 +102,7 @@ async function step(argv: string[], { specs, dir, env, deadline }: Step, ports: 
     limits: LIMITS,
   };
   const stop = AbortSignal.any([deadline, ended.signal]);
-  const watching = watchSize(dir, ports.max_bytes, (reason) => ended.abort(reason));
+  const watching = watchSize(dir, { bytes: ports.max_bytes }, (reason) => ended.abort(reason));
   try {
     const child = await ports.startConfined(command, stop);
     child.stdin.end();

@@ -67,7 +67,7 @@ class LandlockTier:
 
     def confine_for(self, header: Header, env: dict[str, str]) -> None:
         """Sets the rules as the last step before the tool's code: they depend on the job and cannot be widened later."""
-        env.update(HOME=self._home, TMPDIR=self._home)
+        scratch.set_home(env, self._home)
         rules = replace(self._rules, paths=list(self._rules.paths))
         rules.allow([self._home], writable=True)
         if header.workspace:

@@ -19,6 +19,17 @@ DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 EXCHANGED = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 
 
+SHARED = "/tmp"
+"""The home and temporary directory where each call has its own file system."""
+
+
+def set_home(env: dict[str, str], home: str) -> None:
+    """Names the private directory in the environment, unless the call has named another one."""
+    for name in ("HOME", "TMPDIR"):
+        if env.get(name, SHARED) == SHARED:
+            env[name] = home
+
+
 class _TooMuch(Exception):
     pass
 

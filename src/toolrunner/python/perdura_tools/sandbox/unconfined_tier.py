@@ -7,6 +7,7 @@ from typing import Optional
 
 from .. import descendants
 from ..header import Header
+from .scratch import set_home
 from .setting import Setting
 
 
@@ -29,7 +30,7 @@ class UnconfinedTier:
         os.chdir(self._home)
 
     def confine_for(self, header: Header, env: dict[str, str]) -> None:
-        env.update(HOME=self._home, TMPDIR=self._home)
+        set_home(env, self._home)
 
     def prepare(self, header: Header, tool: int) -> None:
         return
