@@ -4,7 +4,8 @@ import { afterAll, beforeAll, expect } from 'vitest';
 import { axe, describeInBrowser, it } from '../support/browser/browser.ts';
 import { signInAsAlice } from '../support/browser/dashboard.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { says } from '../support/peers/model-server.ts';
+import { startHttpMcpServer } from '../support/peers/http-mcp-server.ts';
+import { asks, says } from '../support/peers/model-server.ts';
 
 let here: TestInstallation;
 beforeAll(async () => {
@@ -102,5 +103,38 @@ describeInBrowser('the files of a prompt', () => {
     await here.alice.ok(here.alice.del(`/api/attachments/${attachments[0].id}`));
     await button(page, 'Download notes.txt').click();
     await page.getByRole('alert').getByText(attachments[0].id).waitFor();
+  });
+});
+
+describeInBrowser('the files that a tool returned', () => {
+  it('are shown with its call, pictures as pictures, and can be downloaded', async ({ page }) => {
+    const drawing = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"><script>document.title = "run"</script></svg>');
+    const peer = await startHttpMcpServer('camera', (mcp) => {
+      mcp.registerTool('shoot', {}, async () => ({
+        content: [
+          { type: 'image', data: PIXEL, mimeType: 'image/png' },
+          { type: 'audio', data: Buffer.from('RIFF....WAVEfmt ').toString('base64'), mimeType: 'audio/wav' },
+          { type: 'image', data: drawing.toString('base64'), mimeType: 'image/svg+xml' },
+        ],
+      }));
+    });
+    const values = { name: 'camera', transport_type: 'http', connection_config: { url: peer.url } };
+    const { id } = await here.alice.ok(here.alice.post('/api/mcps', values));
+    here.model.script(asks({ name: 'shoot' }), says('Seen.'));
+    const task_id = await here.prompt(await here.workflow({ agent: { mcp_server_ids: [id] } }));
+    await here.ended(task_id);
+    await peer.stop();
+    await open(page, `/tasks/${task_id}`);
+    const call = page.getByTestId('transcript').locator('details.call');
+    await call.locator('summary').click();
+    const picture = call.getByRole('img', { name: 'image-1.png' });
+    await picture.waitFor();
+    expect(await picture.evaluate((element) => (element as unknown as { naturalWidth: number }).naturalWidth)).toBe(1);
+    expect(await call.locator('audio').count()).toBe(1);
+    expect(await call.getByRole('img').count()).toBe(1);
+    const [download] = await Promise.all([page.waitForEvent('download'), button(page, 'Download image-3.svg').click()]);
+    expect(await readFile(await download.path(), 'utf8')).toBe(drawing.toString());
+    expect(await page.title()).not.toBe('run');
+    expect(await axe(page)).toEqual([]);
   });
 });

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { chmod, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { v7 as uuid } from 'uuid';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { reconcileMcpState } from '../../src/temporal/repair/reconcile-schedules.ts';
@@ -92,6 +93,26 @@ describe('an agent with an MCP server', () => {
       peer.forget();
     }
     await peer.stop();
+  });
+
+  it('that is down for a moment is waited for, which the log of the run reports', async () => {
+    const register = (mcp: McpServer) => {
+      mcp.registerTool('act', {}, async () => ({ content: [{ type: 'text', text: 'acted' }] }));
+    };
+    const peer = await startHttpMcpServer('away', register);
+    const values = { name: 'away', transport_type: 'http', connection_config: { url: peer.url } };
+    const { id } = await here.alice.ok(here.alice.post('/api/mcps', values));
+    await here.alice.ok(here.alice.post(`/api/mcps/${id}/test`, {}));
+    await peer.stop();
+    const workflow_id = await here.workflow({ agent: { mcp_server_ids: [id] } });
+    here.model.script(asks({ name: 'act' }), says('Done.'));
+    const task_id = await here.prompt(workflow_id);
+    const waiting = async () => (await logsOf(workflow_id)).find(({ event }) => event === 'progress')?.detail;
+    expect(await until('the run reports that it waits', waiting)).toMatch(/^Waiting for the MCP server away: /);
+    const back = await startHttpMcpServer('away', register, Number(new URL(peer.url).port));
+    expect(await here.ended(task_id)).toMatchObject({ status: 'completed', response: 'Done.' });
+    expect(results()).toEqual(['acted']);
+    await back.stop();
   });
 
   it('that is required and down fails the run with the reason', async () => {

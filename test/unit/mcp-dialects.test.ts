@@ -2,13 +2,16 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { PassThrough } from 'node:stream';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import type { PinnedMcpServer } from '../../src/domain/definition.ts';
 import type { ToolEffect } from '../../src/domain/effects.ts';
 import { createGuardedFetch } from '../../src/egress/guarded-fetch.ts';
 import { discover } from '../../src/tools/mcp/discover.ts';
+import type { McpPackages } from '../../src/tools/mcp/packages/cache.ts';
 import { createMcpPool, type PoolOptions } from '../../src/tools/mcp/pool.ts';
 import { toMcpOutcome } from '../../src/tools/mcp/result.ts';
+import type { StartConfined } from '../../src/tools/mcp/stdio.ts';
 import { createMcpTools } from '../../src/tools/mcp/tools.ts';
 import { ToolUncertain } from '../../src/tools/source.ts';
 import { startHttpMcpServer } from '../support/peers/http-mcp-server.ts';
@@ -354,11 +357,54 @@ describe('a server whose answer to `initialize`', () => {
   });
 });
 
+/** Starts a process that answers at once and has no tools. */
+const startAnswering: StartConfined = async () => {
+  const [stdin, stdout] = [new PassThrough(), new PassThrough()];
+  const end = Promise.withResolvers<number>();
+  stdin.on('data', (line: Buffer) => {
+    const { id, method, params } = JSON.parse(line.toString());
+    const facts = { protocolVersion: params?.protocolVersion, capabilities: {}, serverInfo: { name: 'odd', version: '1' } };
+    if (method === 'initialize') stdout.write(`${JSON.stringify({ jsonrpc: '2.0', id, result: facts })}\n`);
+  });
+  const kill = async () => {
+    stdout.end();
+    end.resolve(0);
+  };
+  return { stdin, stdout, stderr: new PassThrough(), exit: end.promise, kill };
+};
+
 describe('a server that is not reached', () => {
   it('has as many seconds for its connection as it is given', async () => {
     const peer = await started(({ method }) => method === 'initialize');
     const { notes } = await found({ ...overHttp(peer.url), connect_seconds: 1 });
     expect(notes).toMatchObject([{ detail: 'The MCP server odd cannot be reached: it did not answer within 1 s' }]);
+  });
+
+  it('has these seconds after the installation of its package, which is reported', async () => {
+    const installed = Promise.withResolvers<void>();
+    const packages: McpPackages = {
+      async program(_launch, _env, { onInstall } = {}) {
+        onInstall?.();
+        await installed.promise;
+        return { command: '/package/bin/odd', own_paths: [] };
+      },
+    };
+    const patient = openBench({ startConfined: startAnswering, packages });
+    const launched = {
+      ...overHttp(''),
+      transport_type: 'stdio',
+      connection_config: { command: 'npx', args: ['-y', 'odd@1.0.0'] },
+    };
+    const reports: string[] = [];
+    const report = (sentence: string) => {
+      reports.push(sentence);
+      // Longer than the server has for its connection.
+      setTimeout(installed.resolve, 1_200);
+    };
+    const { notes } = await found({ ...launched, connect_seconds: 1 }, { ports: patient.ports, report });
+    expect(notes).toMatchObject([{ event: 'mcp_connected' }]);
+    expect(reports).toEqual(['Installing odd@1.0.0 for the MCP server odd: once, which can take some minutes']);
+    await patient.close();
   });
 
   it.each(['http', 'sse'])('because its address is refused names the setting that allows it: %s', async (transport_type) => {

@@ -5,6 +5,7 @@ export const PAGE_POLICY = [
   "default-src 'self'",
   "style-src 'self' 'unsafe-inline'",
   "img-src 'self' data:",
+  "media-src 'self' data:",
   "connect-src 'self'",
   "object-src 'none'",
   "frame-ancestors 'none'",

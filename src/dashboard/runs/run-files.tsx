@@ -1,5 +1,5 @@
-import { Anchor } from '@mantine/core';
-import { useMutation } from '@tanstack/react-query';
+import { Anchor, Image } from '@mantine/core';
+import { useMutation, useQuery } from '@tanstack/react-query';
 import { type Attachment, attachments } from '../../contracts/attachments.ts';
 import { type ApiProblem, requestUrl } from '../api/call.ts';
 import { useClient } from '../api/context.tsx';
@@ -32,3 +32,39 @@ export function RunFiles({ files }: { files: readonly Attachment[] }) {
     </>
   );
 }
+
+const IMAGES = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'];
+const SOUNDS = ['audio/wav', 'audio/mpeg'];
+const MOST_BYTES = 5 * 1_024 ** 2;
+
+/** Shows the images and sounds among files. A drawing (SVG) is only offered as a download, because it may contain scripts. */
+export function FilePreviews({ files }: { files: readonly Attachment[] }) {
+  return files
+    .filter(({ media_type, size }) => size <= MOST_BYTES && [...IMAGES, ...SOUNDS].includes(media_type))
+    .map((file) => <Preview key={file.id} file={file} />);
+}
+
+/** The content is put into the page itself, because a request of the browser for it would have no access token. */
+function Preview({ file: { id, name, media_type } }: { file: Attachment }) {
+  const { send } = useClient();
+  const { data: url } = useQuery({
+    queryKey: ['attachment content', id],
+    staleTime: Number.POSITIVE_INFINITY,
+    queryFn: async () => {
+      const response = await send(requestUrl(attachments.content, { params: { id } }), {});
+      return readDataUrl(new Blob([await response.arrayBuffer()], { type: media_type }));
+    },
+  });
+  if (!url) return null;
+  // biome-ignore lint/a11y/useMediaCaption: nobody has captions of what a tool returned
+  if (SOUNDS.includes(media_type)) return <audio controls src={url} aria-label={name} />;
+  return <Image src={url} alt={name} w="auto" maw="100%" mah={400} fit="contain" />;
+}
+
+const readDataUrl = (blob: Blob): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const reader = new FileReader();
+    reader.onload = () => resolve(String(reader.result));
+    reader.onerror = () => reject(reader.error);
+    reader.readAsDataURL(blob);
+  });

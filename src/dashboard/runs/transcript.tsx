@@ -1,4 +1,5 @@
 import { Text } from '@mantine/core';
+import { useState } from 'react';
 import type { Task } from '../../contracts/tasks.ts';
 import { showUnseen } from '../../domain/unseen.ts';
 import { formatDuration } from '../ui/figures.ts';
@@ -6,7 +7,7 @@ import { parseJson } from '../ui/json.ts';
 import { Markdown } from '../ui/markdown.tsx';
 import { Code, Status } from '../ui/show.tsx';
 import { Loading } from '../ui/states.tsx';
-import { RunFiles } from './run-files.tsx';
+import { FilePreviews, RunFiles } from './run-files.tsx';
 import type { Block, CallBlock } from './run-state.ts';
 import type { Followed } from './use-run.ts';
 
@@ -86,8 +87,10 @@ const isJson = (text: string) => /^\s*[{[]/.test(text) && 'value' in parseJson(t
 
 function Call({ call }: { call: CallBlock }) {
   const status = call.state === 'done' ? (call.failed ? 'failed' : 'done') : call.state;
+  const waits = call.state.startsWith('waiting');
+  const [open, setOpen] = useState(waits);
   return (
-    <details className="call" open={call.state.startsWith('waiting')}>
+    <details className="call" open={waits} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary>
         <Status of={status} />
         <strong className="mono">{call.name}</strong>
@@ -110,6 +113,7 @@ function Call({ call }: { call: CallBlock }) {
             <Text>
               <RunFiles files={call.files} />
             </Text>
+            {open && <FilePreviews files={call.files} />}
           </>
         )}
         {call.stdout && (

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { isMcpSignInNeeded } from '../../domain/errors.ts';
 import { findOutage } from '../../domain/outages.ts';
+import { findOutsideRefusal } from '../../domain/outside.ts';
 import { getReason } from '../../domain/reason.ts';
 import { ToolUnreachable } from '../source.ts';
 import type { PersonalFetch } from './bearer.ts';
@@ -63,7 +64,7 @@ interface Entry {
   /** Since when the server is lost; null: it is not. */
   lost_at: number | null;
   retry_at: number;
-  last_error: string;
+  last_error: Error | null;
 }
 
 const IDLE_MS = 5 * 60_000;
@@ -93,7 +94,7 @@ export function createMcpPool(options: PoolOptions): McpPool {
         .whenIdle()
         .then(() => connection.close())
         .catch(() => {});
-    if (!eager && performance.now() < entry.retry_at) throw new ToolUnreachable(entry.last_error);
+    if (!eager && entry.last_error && performance.now() < entry.retry_at) throw asUnreachable(entry.last_error);
     entry.connection = openConnection(entry, place, report);
     return entry.connection;
   }
@@ -110,14 +111,14 @@ export function createMcpPool(options: PoolOptions): McpPool {
       entry.connection = null;
       // The server is not at fault: it is tried again as soon as the person has signed in, or the installation has resources.
       if (isMcpSignInNeeded(error)) throw error;
-      if (findOutage(error)) throw new ToolUnreachable((error as Error).message, { cause: error });
-      entry.last_error = (error as Error).message;
+      if (findOutage(error)) throw asUnreachable(error as Error);
+      entry.last_error = error as Error;
       entry.lost_at ??= performance.now();
       // The first failure may be chance; after the second, the server is not tried for a while.
       entry.retry_at =
         entry.failures === 0 ? 0 : performance.now() + Math.min(LONGEST_BACK_OFF_MS, FIRST_BACK_OFF_MS * 2 ** entry.failures);
       entry.failures += 1;
-      throw new ToolUnreachable(entry.last_error, { cause: error });
+      throw asUnreachable(entry.last_error);
     }
   }
 
@@ -198,7 +199,8 @@ export function createMcpPool(options: PoolOptions): McpPool {
         try {
           return await withPlace({ place, signal, eager: patience_ms > 0, report }, work);
         } catch (error) {
-          const is_lost = error instanceof McpLost || (error instanceof ToolUnreachable && !findOutage(error));
+          const is_lost =
+            error instanceof McpLost || (error instanceof ToolUnreachable && !findOutage(error) && !findOutsideRefusal(error));
           const left_ms = getLeftMs(place, patience_ms);
           if (!is_lost || closing.signal.aborted || patience_ms === 0 || left_ms <= 0) throw error;
           if (waits === 0) report?.(`Waiting for the MCP server ${place.target.name}: ${getReason(error)}`);
@@ -218,6 +220,8 @@ export function createMcpPool(options: PoolOptions): McpPool {
   };
 }
 
+const asUnreachable = (error: Error) => new ToolUnreachable(error.message, { cause: error });
+
 const newEntry = (): Entry => ({
   connection: null,
   users: 0,
@@ -225,7 +229,7 @@ const newEntry = (): Entry => ({
   failures: 0,
   lost_at: null,
   retry_at: 0,
-  last_error: '',
+  last_error: null,
 });
 
 /** Hashes a connection's key, because the key contains secrets. */

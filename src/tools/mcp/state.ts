@@ -36,6 +36,9 @@ export interface McpState {
   listServers(): Promise<string[]>;
 }
 
+/** The code of the refusal of a process whose state exceeds its limits. */
+export const STATE_FULL = 'mcp_state_full';
+
 const MIB = 1_024 ** 2;
 
 export function createMcpState({ parent, limits }: StateOptions): McpState {
@@ -56,7 +59,7 @@ export function createMcpState({ parent, limits }: StateOptions): McpState {
     await mkdir(toServerFolder(place.server_id), { recursive: true, mode: 0o711 });
     await mkdir(folder, { recursive: true, mode: 0o700 });
     const { fault } = await measureSize(folder, limits);
-    if (fault) throw new OutsideRefused(describeFull(place, fault), 'mcp_state_full');
+    if (fault) throw new OutsideRefused(describeFull(place, fault), STATE_FULL);
     return folder;
   }
 
@@ -68,7 +71,7 @@ export function createMcpState({ parent, limits }: StateOptions): McpState {
       return async (command, signal) => {
         const child = await start({ ...command, state: folder }, signal);
         const watch = watchSize(folder, limits, (fault) => {
-          onFull(new OutsideRefused(`its process was ended: ${describeFull(place, fault)}`, 'mcp_state_full'));
+          onFull(new OutsideRefused(`The process of the MCP server was ended: ${describeFull(place, fault)}`, STATE_FULL));
           void child.kill();
         });
         void child.exit.then(() => watch.abort());

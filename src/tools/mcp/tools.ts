@@ -10,6 +10,7 @@ import { type McpServerConfig, resolveTarget } from './config.ts';
 import type { McpConnection } from './connection.ts';
 import type { McpPorts } from './discover.ts';
 import { McpLost, McpRefused, McpSilent, McpUnreadable } from './failures.ts';
+import { STATE_FULL } from './state.ts';
 
 export interface McpToolPorts extends McpPorts {
   /** Opens a stored token in the name of the run's owner; throws a sentence if it may not be used. */
@@ -58,9 +59,11 @@ function callThrough(connection: McpConnection, { call, tool }: ServerCall, sign
 
 /** Returns what the model receives of a failed call. Throws if the call may be repeated, or if a person has to decide that. */
 function toOutcome(error: Error, { name }: PinnedMcpServer, effect: ToolEffect): ToolOutcome {
+  const refusal = findOutsideRefusal(error);
+  // Only a person can change that.
+  if (refusal?.code === STATE_FULL) return failed(`${STATE_FULL}: ${truncate(error.message)}`);
   if (error instanceof ToolUnreachable || error instanceof ToolUncertain) throw error;
   if (isMcpSignInNeeded(error)) return failed(formatRefusal(error));
-  const refusal = findOutsideRefusal(error);
   // Another attempt would get the same answer.
   if (refusal)
     return failed(`${refusal.code}: The MCP server ${name} made the call, but its answer could not be read: ${refusal.message}`);

@@ -6,7 +6,7 @@ import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/
 import { v7 as uuid } from 'uuid';
 
 /** Starts an MCP server over streamable HTTP; each session has a separate server, with the tools that `register` gives it. */
-export async function startHttpMcpServer(name: string, register: (mcp: McpServer) => void) {
+export async function startHttpMcpServer(name: string, register: (mcp: McpServer) => void, port = 0) {
   const sessions = new Map<string, StreamableHTTPServerTransport>();
   async function opened(): Promise<StreamableHTTPServerTransport> {
     const mcp = new McpServer({ name, version: '1' });
@@ -21,7 +21,7 @@ export async function startHttpMcpServer(name: string, register: (mcp: McpServer
   const server = createServer(async (request, response) => {
     const known = sessions.get(String(request.headers['mcp-session-id']));
     await (known ?? (await opened())).handleRequest(request, response);
-  }).listen(0, '127.0.0.1');
+  }).listen(port, '127.0.0.1');
   await once(server, 'listening');
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`,
