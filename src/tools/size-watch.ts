@@ -4,7 +4,7 @@ const WATCH_MS = 500;
 /** The pause after a measurement, in multiples of its duration, so that counting a large directory takes little of the time. */
 const PAUSE_FACTOR = 10;
 
-export interface SizeLimits {
+interface SizeLimits {
   bytes: number;
   /** Absent: any number. */
   files?: number;
