@@ -1,6 +1,7 @@
 import { mkdir, open, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import pg from 'pg';
+import { makeReadable } from '../folders/readable.ts';
 import { buildClientConfig } from '../store/database/database.ts';
 import { listAppliedMigrations } from '../store/database/migrations.ts';
 import { pack } from './archive.ts';
@@ -82,6 +83,8 @@ async function write(draft: string, { home, with_key, version, signal, log }: Ba
   };
   await writeFile(join(draft, MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`);
   log('Packing');
+  // A file that nobody may read would end the backup.
+  for (const path of WRITTEN_BY_TOOLS) await makeReadable(join(home, path));
   const included_paths = [];
   for (const path of KEPT) if ((with_key || path !== KEY) && (await exists(join(home, path)))) included_paths.push(path);
   const archive = join(draft, ARCHIVE);
@@ -96,6 +99,7 @@ async function write(draft: string, { home, with_key, version, signal, log }: Ba
 }
 
 const ARCHIVE = 'archive';
+const WRITTEN_BY_TOOLS = ['workspaces', 'mcp-state'];
 
 /** Calls a function with the address of the home's Postgres: the running one, or one that runs only for this call. */
 async function withCluster<T>(home: string, log: Log, use: (url: string) => Promise<T>): Promise<T> {

@@ -39,7 +39,8 @@ beforeAll(async () => {
   await mkdir(join(home, 'workspaces/one'), { recursive: true });
   await writeFile(join(home, 'workspaces/one/-odd: name'), 'from a run');
   await mkdir(join(home, 'mcp-state/a-server/a-person/.config'), { recursive: true });
-  await writeFile(join(home, 'mcp-state/a-server/a-person/.config/kept'), 'by a server');
+  await writeFile(join(home, 'mcp-state/a-server/a-person/.config/kept'), 'by a server', { mode: 0 });
+  await chmod(join(home, 'mcp-state/a-server/a-person/.config'), 0o300);
 });
 afterAll(() => engine.close());
 
@@ -81,7 +82,9 @@ describe('a backup of a home where nothing runs', () => {
     expect(copy.prepare('SELECT count(*) AS runs FROM runs').get()).toEqual({ runs: 2 });
     copy.close();
     expect(await readFile(join(target, 'workspaces/one/-odd: name'), 'utf8')).toBe('from a run');
+    // Root may read files without the right to; others need it for a backup.
     expect(await readFile(join(target, 'mcp-state/a-server/a-person/.config/kept'), 'utf8')).toBe('by a server');
+    expect((await stat(join(target, 'mcp-state/a-server/a-person/.config/kept'))).mode & 0o777).toBe(0o400);
     for (const name of ['encryption-key', 'local-token', 'webhook-secret']) {
       expect(await readFile(join(target, name), 'utf8')).toBe(`${name}\n`);
       expect((await stat(join(target, name))).mode & 0o777).toBe(0o600);
