@@ -13,6 +13,7 @@ import { createBrowserSignIn } from '../../src/main/wiring/browser-sign-in.ts';
 import { openEgress } from '../../src/main/wiring/egress.ts';
 import { getApiSettings } from '../../src/main/wiring/limits.ts';
 import { getPackageSettings } from '../../src/main/wiring/mcp-packages.ts';
+import { getStateSettings } from '../../src/main/wiring/mcp-state.ts';
 import { getParserSettings, pageReader } from '../../src/main/wiring/parsers.ts';
 import { getWaits, toolPorts } from '../../src/main/wiring/runs/index.ts';
 import { listAgedSweeps } from '../../src/main/wiring/runs/tidying.ts';
@@ -228,6 +229,8 @@ const ROWS: Partial<Record<keyof Config, Row>> = {
   MCP_PATHS: ['/data, /more:rw', (config) => getToolRunnerSettings(config).host_paths.allow, ['/data', '/more:rw']],
   MCP_NPM_REGISTRY: ['https://npm.example', (config) => getPackageSettings(config).registries.npm, 'https://npm.example'],
   MCP_PYPI_INDEX: ['https://pypi.example', (config) => getPackageSettings(config).registries.pypi, 'https://pypi.example'],
+  MCP_STATE_MB: ['24', (config) => getStateSettings(config).limits.bytes, 24 * MIB],
+  MCP_STATE_FILES: ['25', (config) => getStateSettings(config).limits.files, 25],
   MCP_PACKAGES_MB: ['23', (config) => getPackageSettings(config).total_bytes, 23 * MIB],
   BASH_NETWORK: ['true', (config) => ports(config).bash_network, true],
   SEARCH_API_URL: ['https://search.example', (config) => ports(config).search_url, 'https://search.example'],

@@ -86,7 +86,8 @@ export async function reconcileMcpState(
   state: { listServers(): Promise<string[]>; remove(server_id: string): Promise<void> },
 ): Promise<void> {
   const ids = await state.listServers();
-  const old = ids.filter((id) => timeOfUuid(id) < Date.now() - UNKNOWN_MS);
+  const now = Date.now();
+  const old = ids.filter((id) => timeOfUuid(id) < now - UNKNOWN_MS);
   const known = new Set(await store.mcpServers.filterKnown(old));
   for (const id of old) if (!known.has(id)) await state.remove(id);
 }
