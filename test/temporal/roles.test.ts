@@ -47,6 +47,11 @@ describe('workers of one role each', () => {
     expect(results[0]).toContain(`the key has ${`${TOKENS.tool}-value`.length} characters`);
     expect(results[2]).toContain('42');
     expect(results).toHaveLength(4);
+    // The worker that calls the tool stores the file; the one that asks the model reads it.
+    const { logs } = await here.alice.ok(here.alice.get(`/api/workflows/${workflow_id}`));
+    const [file] = logs.flatMap(({ files = [] }: { files?: { id: string }[] }) => files);
+    expect((await here.alice.get(`/api/attachments/${file.id}/content`)).status).toBe(200);
+    expect(JSON.stringify(here.model.requests.at(-1)?.messages)).toContain('data:image/png;base64,');
     expect(here.model.requests.at(-1)).toMatchObject({ authorization: `Bearer ${TOKENS.provider}-value` });
     const pids = Object.fromEntries(ROLES.map((role) => [role, workers[role]!.pid]));
     expect(await takersOf(task_id)).toEqual({ exchange: [pids.models], callTool: [pids.tools] });

@@ -16,6 +16,7 @@ const dear = {
 };
 /** A secret's own text is redacted in the answer; its digest still shows which one it was. */
 const digested = (secret) => (manner === 'digests' ? { sha256: createHash('sha256').update(secret).digest('hex') } : {});
+const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 let calls = 0;
 const remembered = [];
 
@@ -62,7 +63,12 @@ const acts = {
   change: () => {
     calls += 1;
     send({ method: 'notifications/tools/list_changed' });
-    return { content: [{ type: 'text', text: 'changed' }] };
+    return {
+      content: [
+        { type: 'text', text: 'changed' },
+        { type: 'image', data: PNG, mimeType: 'image/png' },
+      ],
+    };
   },
   remember: ({ arguments: { word } }) => {
     const text = JSON.stringify(remembered);
