@@ -1,6 +1,4 @@
-import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
-import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
+import { Client, InMemoryTransport, type JSONRPCMessage } from '@modelcontextprotocol/client';
 import { describe, expect, it } from 'vitest';
 import { parseValue } from '../../src/api/http/validate.ts';
 import { ProviderCreate } from '../../src/contracts/providers.ts';
@@ -86,7 +84,8 @@ describe('a question of an MCP server', () => {
     const [ours, theirs] = InMemoryTransport.createLinkedPair();
     const client = new Client({ name: 'perdura', version: '1' }, { capabilities: { elicitation: { form: {} } } });
     const endpoint = { kind: 'http' as const, url: 'https://mcp.test/mcp', headers: {} };
-    const questions = createQuestions(client, { id: 'i', name: 'odd', network: false, paths: [], endpoint });
+    const questions = createQuestions({ id: 'i', name: 'odd', network: false, paths: [], endpoint });
+    questions.listen(client);
     const answered = Promise.withResolvers<JSONRPCMessage>();
     theirs.onmessage = (message) => {
       if ('method' in message && message.method === 'initialize' && 'id' in message) {

@@ -1,37 +1,21 @@
-import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { SSEClientTransport, SseError } from '@modelcontextprotocol/sdk/client/sse.js';
-import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
-import { type Progress, ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
+import { type Client, SseError, StreamableHTTPClientTransport, type Transport } from '@modelcontextprotocol/client';
 import { isMcpSignInNeeded } from '../../domain/errors.ts';
 import { ANSWER_TOO_LARGE, findOutsideRefusal, OutsideRefused, truncate } from '../../domain/outside.ts';
 import { getReason } from '../../domain/reason.ts';
 import { isDenied } from '../../egress/guarded-fetch.ts';
-import type { AskPerson } from '../source.ts';
-import { callClock } from './call-clock.ts';
+import { createCalls, type McpCall } from './calls.ts';
 import type { McpTarget } from './config.ts';
 import type { ConnectPorts } from './connect-ports.ts';
 import { findUnreadable, McpLost, McpRefused, withoutDumps } from './failures.ts';
 import { createHttpWire } from './http-wire.ts';
-import { tidyInitialized } from './initialize.ts';
-import { type Listing, listTools, type SchemaFaults } from './listing.ts';
+import type { Listing } from './listing.ts';
+import { cacheListing } from './listing-cache.ts';
+import { openClient } from './open-client.ts';
 import { createQuestions } from './questions.ts';
-import { createRequests, type Requests } from './requests.ts';
-import { type CallResult, toMcpOutcome } from './result.ts';
+import { createRequests } from './requests.ts';
+import type { toMcpOutcome } from './result.ts';
 import { ConfinedStdio } from './stdio.ts';
-import { stdioTransport } from './stdio-server.ts';
 import { createUnreachableError } from './unreachable.ts';
-
-interface McpCall {
-  tool: string;
-  arguments: Record<string, unknown>;
-  call_key: string;
-  onprogress?: ((progress: Progress) => void) | undefined;
-  /** The run that makes the call. */
-  task_id: string;
-  /** Asks a person the server's questions. */
-  ask?: AskPerson | undefined;
-}
 
 export interface McpConnection {
   /** True if the connection was lost or closed. */
@@ -50,13 +34,7 @@ export interface McpConnection {
   close(): Promise<void>;
 }
 
-/** The key in `_meta` for a call's stable key, so that a server can recognise a repetition. */
-const CALL_KEY = 'perdura/call_key';
-
 const CONNECT_SECONDS = 30;
-const CALL_MS = 120_000;
-const LONGEST_CALL_MS = 25 * 60_000;
-const LIST_MS = 20_000;
 const PING_MS = 5_000;
 
 /**
@@ -86,76 +64,55 @@ function findRefusalStatus(error: unknown): number | undefined {
 
 async function connectOnce(target: McpTarget, ports: ConnectPorts, version: string): Promise<McpConnection> {
   const refusal = watchRefusals();
-  const client = new Client({ name: 'perdura', version }, { capabilities: { elicitation: { form: {} } } });
   const end = { closed: false, reason: null as string | null };
+  const transports: Transport[] = [];
+  const closeAll = () => Promise.allSettled(transports.map((transport) => transport.close()));
   const lose = (reason: Error) => {
     end.reason ??= getReason(reason);
-    void client.close().catch(() => {});
+    void closeAll();
   };
   const wire = createHttpWire(ports.fetch ?? fetch, { replies: target.endpoint.kind === 'http', refuse: refusal.report, lose });
-  const transport = await createTransport(target, { ...ports, fetch: wire.fetch });
-  const questions = createQuestions(client, target);
+  const questions = createQuestions(target);
+  const prepare = (client: Client) => {
+    questions.listen(client);
+    // An invalid line does not end the connection; `onclose` reports its end. The older transport has one stream for all answers:
+    // after a new connection, those of the old one are missing.
+    client.onerror = (error) => {
+      if (findOutsideRefusal(error)) refusal.report(error);
+      else if (error instanceof SseError) lose(error);
+    };
+  };
+  const { connect_ms = (target.connect_seconds ?? CONNECT_SECONDS) * 1_000 } = ports;
+  const onTransport = (transport: Transport) => void transports.push(transport);
+  const opening = openClient({ target, ports, fetch: wire.fetch, version, connect_ms, prepare, onTransport });
+  const { client, transport, is_stateless } = await withTimeLimit(refusal.orElse(opening), connect_ms).catch(async (thrown) => {
+    await closeAll();
+    if (isMcpSignInNeeded(thrown)) throw thrown;
+    const error = thrown instanceof SseError ? (wire.getStreamError() ?? thrown) : thrown;
+    const reason = wire.findBreak(error) ?? describeInitializeFault(error) ?? withoutDumps(getReason(error));
+    throw createUnreachableError(
+      target.name,
+      describeCause(`${reason}${describeSetting(error, reason)}`, transports.at(-1)),
+      error,
+    );
+  });
   client.onclose = () => {
     end.closed = true;
   };
-  // An invalid line does not end the connection; `onclose` reports its end. The older transport has one stream for all answers:
-  // after a new connection, those of the old one are missing.
-  client.onerror = (error) => {
-    if (findOutsideRefusal(error)) refusal.report(error);
-    else if (error instanceof SseError) lose(error);
-  };
-  tidyFirstResult(transport);
+  const sends_params = is_stateless && target.endpoint.kind !== 'stdio';
   const requests = createRequests(client, {
     wire,
     refusal,
     end,
+    is_stateless,
     hasSession: () => transport.sessionId !== undefined,
   });
-  try {
-    const { connect_ms = (target.connect_seconds ?? CONNECT_SECONDS) * 1_000 } = ports;
-    // The client limits only its wait for the reply to `initialize`, not the wait for an event stream, nor that of later
-    // requests.
-    await withTimeLimit(refusal.orElse(client.connect(transport, { timeout: connect_ms })), connect_ms);
-  } catch (thrown) {
-    await client.close().catch(() => {});
-    await transport.close().catch(() => {});
-    if (isMcpSignInNeeded(thrown)) throw thrown;
-    const error = thrown instanceof SseError ? (wire.getStreamError() ?? thrown) : thrown;
-    const reason = wire.findBreak(error) ?? describeInitializeFault(error) ?? withoutDumps(getReason(error));
-    throw createUnreachableError(target.name, describeCause(`${reason}${describeSetting(error, reason)}`, transport), error);
-  }
-  const listing = cacheListing(client, requests, ports.schemaFaults);
   return {
     isClosed: () => end.closed || requests.hasLostSession() || refusal.happened(),
-    list: listing,
+    list: cacheListing(client, requests, { schemaFaults: ports.schemaFaults, is_stateless, sends_params }),
     isSignedIn: ports.isSignedIn ?? (() => false),
     hasAsked: questions.hasAsked,
-    async call({ tool, arguments: args, call_key, onprogress, task_id, ask }, signal) {
-      const params = { name: tool, arguments: args, _meta: { [CALL_KEY]: call_key } };
-      const expiry = new AbortController();
-      const limits = { silence_ms: ports.call_ms ?? CALL_MS, total_ms: LONGEST_CALL_MS };
-      const clock = callClock(limits, () => expiry.abort());
-      const watch = {
-        onprogress(progress: Progress) {
-          clock.progress();
-          onprogress?.(progress);
-        },
-        onWait(ms: number) {
-          clock.pause();
-          onprogress?.({ progress: 0, message: `The server takes no more requests now; waiting ${Math.ceil(ms / 1_000)} s` });
-        },
-        onWaited: clock.resume,
-      };
-      const work = () => requests.send({ method: 'tools/call', params }, { signal, expiry: expiry.signal, ...watch });
-      try {
-        const refusals: string[] = [];
-        const asking = { task_id, ask, clock, reportRefusal: (sentence: string) => void refusals.push(sentence) };
-        const outcome = toMcpOutcome((await questions.during(asking, work)) as CallResult);
-        return { ...outcome, content: [outcome.content, ...refusals.map((sentence) => `[${sentence}]`)].join('\n') };
-      } finally {
-        clock.end();
-      }
-    },
+    call: createCalls({ requests, questions, end, sends_params, call_ms: ports.call_ms }),
     ping: requests.ping,
     whenIdle: requests.whenIdle,
     async close() {
@@ -165,27 +122,6 @@ async function connectOnce(target: McpTarget, ports: ConnectPorts, version: stri
       await transport.close();
     },
   };
-}
-
-/** Repairs the answer to `initialize`, which is the first result that a server sends. */
-function tidyFirstResult(transport: Transport): void {
-  let is_first = true;
-  transport.onmessage = (message) => {
-    if (!is_first || !('result' in message)) return;
-    is_first = false;
-    tidyInitialized(message);
-  };
-}
-
-async function createTransport(target: McpTarget, ports: ConnectPorts): Promise<Transport> {
-  const { endpoint } = target;
-  const { fetch } = ports;
-  if (endpoint.kind === 'stdio') return stdioTransport({ ...target, endpoint }, ports);
-  const options = { requestInit: { headers: endpoint.headers }, ...(fetch ? { fetch } : {}) };
-  const url = new URL(endpoint.url);
-  return endpoint.kind === 'sse'
-    ? new SSEClientTransport(url, options)
-    : (new StreamableHTTPClientTransport(url, options) as unknown as Transport);
 }
 
 /** Ends every wait for a server when one of its answers was refused. */
@@ -210,23 +146,6 @@ function toRefusal(error: unknown): unknown {
   return refusal?.code === ANSWER_TOO_LARGE ? new OutsideRefused(refusal.message, 'mcp_answer_too_large') : (refusal ?? error);
 }
 
-/** Caches the list of tools, if the server announces changes, until it announces one. */
-function cacheListing(client: Client, { send }: Requests, schemaFaults: SchemaFaults): (signal: AbortSignal) => Promise<Listing> {
-  const { tools } = client.getServerCapabilities() ?? {};
-  let cached_listing: Listing | null = null;
-  client.setNotificationHandler(ToolListChangedNotificationSchema, () => {
-    cached_listing = null;
-  });
-  return async (signal) => {
-    if (!tools) return { tools: [], problems: [], refused_tools: [] };
-    if (cached_listing) return cached_listing;
-    const ask = (params: object) => send({ method: 'tools/list', params }, { signal, expiry: AbortSignal.timeout(LIST_MS) });
-    const listing = await listTools(ask, { schemaFaults });
-    if (tools.listChanged) cached_listing = listing;
-    return listing;
-  };
-}
-
 /** Returns why an answer to `initialize` cannot be read; null if an error is not about that. */
 function describeInitializeFault(error: unknown): string | null {
   const fault = findUnreadable(error);
@@ -239,7 +158,7 @@ const describeSetting = (error: unknown, reason: string): string =>
 const SETTING = 'EGRESS_ALLOW';
 
 /** Returns the reason and the last output of a process. */
-function describeCause(reason: string, transport: Transport): string {
+function describeCause(reason: string, transport: Transport | undefined): string {
   const stderr = transport instanceof ConfinedStdio ? transport.stderr : '';
   return truncate(stderr ? `${reason}; its last output: ${stderr}` : reason);
 }

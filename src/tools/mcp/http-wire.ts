@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
-import { McpError } from '@modelcontextprotocol/sdk/types.js';
+import { ProtocolError } from '@modelcontextprotocol/client';
 import { isMcpSignInNeeded } from '../../domain/errors.ts';
 import { findOutsideRefusal } from '../../domain/outside.ts';
 import { getReason } from '../../domain/reason.ts';
@@ -174,7 +174,7 @@ export function createHttpWire(fetch: Fetch, { replies, refuse, lose }: WireOpti
     },
     during: (request, work) => requests.run(request, work),
     getStreamError: () => stream_error,
-    findBreak: (error) => (error instanceof McpError && error.data === mark ? error.message.replace(/^MCP error 0: /, '') : null),
+    findBreak: (error) => (error instanceof ProtocolError && error.data === mark ? error.message : null),
   };
 }
 
@@ -209,7 +209,8 @@ async function toFailure(response: Response, in_session: boolean): Promise<Error
   const { status } = response;
   const { sentence, in_protocol } = await readRefusal(response);
   const text = sentence ? `${sentence} (HTTP ${status})` : `HTTP ${status}`;
-  if (status === 404) {
+  // A server without sessions says so that it does not know a method.
+  if (status === 404 && !(in_protocol && !in_session)) {
     const lost = in_session ? 'it does not know the session any more' : 'it does not know the address';
     return new McpLost(`${lost} (HTTP 404)`, { sent: false, status });
   }

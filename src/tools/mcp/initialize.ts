@@ -1,4 +1,4 @@
-import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
+import type { JSONRPCMessage, ServerCapabilities } from '@modelcontextprotocol/client';
 
 /** The version of a server that names none: the one that the protocol assumes of a server without a header. */
 const UNNAMED_VERSION = '2025-03-26';
@@ -34,7 +34,7 @@ const tidyInfo = (info: unknown): Fields => {
  * Returns the capabilities that Perdura reads. A server that names `tools` at all has them, and so has one without any statement
  * of its capabilities.
  */
-function tidyCapabilities(capabilities: unknown): Fields {
+export function tidyCapabilities(capabilities: unknown): Pick<ServerCapabilities, 'tools'> {
   if (!isFields(capabilities)) return { tools: {} };
   const { tools } = capabilities;
   if (tools === undefined || tools === false) return {};

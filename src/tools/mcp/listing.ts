@@ -38,11 +38,14 @@ const SCHEMA_CHARACTERS = 64_000;
 /** Returns the fault of each of a server's schemas; null if there is none. Never rejects. */
 export type SchemaFaults = (schemas: readonly unknown[]) => Promise<(string | null)[]>;
 
+interface ListingPorts {
+  schemaFaults: SchemaFaults;
+  /** Returns why a tool cannot be called over this connection; null if it can. */
+  findObstacle?(schema: unknown): string | null;
+}
+
 /** Lists all tools of a server, which `ask` asks for each page. A malformed one is reported and left out; it does not affect the others. */
-export async function listTools(
-  ask: (params: object) => Promise<object>,
-  { schemaFaults }: { schemaFaults: SchemaFaults },
-): Promise<Listing> {
+export async function listTools(ask: (params: object) => Promise<object>, ports: ListingPorts): Promise<Listing> {
   const listing: Listing = { tools: [], problems: [], refused_tools: [] };
   let cursor: string | undefined;
   let count = 0;
@@ -60,7 +63,7 @@ export async function listTools(
     count += all.length;
     if (count > MOST_LISTED) throw new OutsideRefused(`it lists more than ${MOST_LISTED} tools`, 'mcp_listing_too_large');
     const page_tools = all.slice(0, MOST_TOOLS - listing.tools.length);
-    for (const [index, schema_error] of (await findSchemaErrors(page_tools, schemaFaults)).entries()) {
+    for (const [index, schema_error] of (await findSchemaErrors(page_tools, ports)).entries()) {
       addTool(page_tools[index], schema_error, listing);
       // A page may contain megabytes of schemas, so other work runs between two pages.
       await setImmediate();
@@ -107,11 +110,14 @@ function addTool(value: unknown, schema_error: string | null, { tools, problems,
 }
 
 /** Checks each schema before it is offered: model endpoints refuse a whole request because of one bad schema. */
-async function findSchemaErrors(tools: readonly unknown[], schemaFaults: SchemaFaults): Promise<(string | null)[]> {
+async function findSchemaErrors(
+  tools: readonly unknown[],
+  { schemaFaults, findObstacle = () => null }: ListingPorts,
+): Promise<(string | null)[]> {
   const schemas = tools.map((tool) => ((tool ?? {}) as WiredTool).inputSchema);
   const shapes: (string | null)[] = [];
   for (const schema of schemas) {
-    shapes.push(findShapeProblem(schema));
+    shapes.push(findShapeProblem(schema) ?? findObstacle(schema));
     await setImmediate();
   }
   const checkable = schemas.filter((_, index) => shapes[index] === null);

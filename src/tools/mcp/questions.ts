@@ -1,7 +1,14 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { ElicitRequestSchema, ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js';
+import {
+  type Client,
+  type ElicitRequest,
+  type ElicitResult,
+  isSpecType,
+  ProtocolError,
+  ProtocolErrorCode,
+} from '@modelcontextprotocol/client';
 import { storableValue } from '../../domain/normalise.ts';
+import { truncate } from '../../domain/outside.ts';
 import { type FormQuestion, findQuestionError, QuestionRefused } from '../../domain/questions.ts';
 import { findSecretRequest } from '../../domain/secret-questions.ts';
 import type { AskPerson } from '../source.ts';
@@ -13,68 +20,54 @@ interface AskingCall {
   task_id: string;
   ask: AskPerson | undefined;
   clock: CallClock;
-  /** Receives a sentence for the model about a question that was refused to protect a person. */
+  /** Receives a sentence for the model about a question that was refused. */
   reportRefusal(sentence: string): void;
 }
 
-interface Questions {
+export interface Questions {
+  /** Has a client answer what its server asks during a call. */
+  listen(client: Client): void;
   /** Runs the work of a call. While it runs, the server may ask questions for this call. */
   during<T>(call: AskingCall, work: () => Promise<T>): Promise<T>;
-  /** True if the server has ever asked a question. */
+  /** True if the server has ever asked a question of which it did not say which call it belongs to. */
   hasAsked(): boolean;
+  /**
+   * Answers a question that is part of a result. A refusal is an answer, too, because a result cannot be answered with an error;
+   * the model reads the reason.
+   */
+  answer(request: unknown, call: AskingCall, signal: AbortSignal): Promise<ElicitResult>;
 }
 
 /**
- * Forwards a server's questions to the person of the call that they belong to. The protocol does not name the call. Over HTTP,
- * it is the call whose reply carries the question; otherwise it is certain only while all calls in progress belong to one run.
+ * Forwards a server's questions to the person of the call that they belong to. Servers with a handshake do not name the call. Over
+ * HTTP, it is the call whose reply carries the question; otherwise it is certain only while all calls in progress belong to one run.
  */
-export function createQuestions(client: Client, target: McpTarget): Questions {
+export function createQuestions(target: McpTarget): Questions {
   const calls = new Set<AskingCall>();
   const replying = new AsyncLocalStorage<AskingCall>();
   let has_asked = false;
 
-  function askingCall(): AskingCall {
+  function findAskingCall(): AskingCall {
     const replying_call = replying.getStore();
     if (replying_call && calls.has(replying_call)) return replying_call;
     const [call] = calls;
-    if (!call) throw createRefusal('questions are answered only while one of its tools is called');
+    if (!call) throw new QuestionRefused('questions are answered only while one of its tools is called');
     if (new Set([...calls].map(({ task_id }) => task_id)).size > 1)
-      throw createRefusal('several runs call this server now, and it does not show which of them its question belongs to');
+      throw new QuestionRefused('several runs call this server now, and it does not show which of them its question belongs to');
     return call;
   }
 
-  client.setRequestHandler(ElicitRequestSchema, async ({ params }, { signal }) => {
-    has_asked = true;
-    if (!('requestedSchema' in params)) throw createRefusal('questions that are answered at a URL are not supported');
-    const { ask, clock, reportRefusal: report } = askingCall();
-    if (!ask) throw createRefusal('nobody can be asked here');
-    const { message, requestedSchema } = params;
-    const { properties, required } = requestedSchema;
-    const question = {
-      message,
-      asked_by: toAsker(target),
-      schema: { properties, ...(required ? { required } : {}) },
-    } as FormQuestion;
-    const error = findQuestionError(question);
-    if (error) throw createRefusal(error);
-    const secret = target.allow_secret_questions ? null : findSecretRequest(question);
-    if (secret) {
-      report(`Perdura refused a question of the MCP server ${target.name}: ${asksForSecret(secret)}`);
-      throw createRefusal(asksForSecret(secret));
-    }
-    clock.pause();
-    try {
-      const { action, content } = await ask(storableValue(question, 'question_too_deep'), signal);
-      return { action, ...(content ? { content } : {}) };
-    } catch (error) {
-      // Any other reason must not be revealed to the server.
-      throw createRefusal(error instanceof QuestionRefused ? error.message : 'the call ends, or cannot be continued now');
-    } finally {
-      clock.resume();
-    }
-  });
-
   return {
+    listen(client) {
+      client.setRequestHandler('elicitation/create', async ({ params }, { mcpReq: { signal } }) => {
+        has_asked = true;
+        try {
+          return await askPerson(params, { target, call: findAskingCall() }, signal);
+        } catch (error) {
+          throw new ProtocolError(ProtocolErrorCode.InvalidRequest, `Perdura does not ask: ${(error as Error).message}`);
+        }
+      });
+    },
     async during(call, work) {
       calls.add(call);
       try {
@@ -84,7 +77,63 @@ export function createQuestions(client: Client, target: McpTarget): Questions {
       }
     },
     hasAsked: () => has_asked,
+    async answer(request, call, signal) {
+      try {
+        return await askPerson(readQuestion(request), { target, call }, signal);
+      } catch (error) {
+        signal.throwIfAborted();
+        call.reportRefusal(describeRefusal(target, (error as Error).message));
+        return { action: 'cancel' };
+      }
+    },
   };
+}
+
+const AT_URL = 'questions that are answered at a URL are not supported';
+
+interface Asked {
+  target: McpTarget;
+  call: AskingCall;
+}
+
+/** Puts a server's question to the person of the call. Throws `QuestionRefused` if nobody is asked. */
+async function askPerson(params: ElicitRequest['params'], { target, call }: Asked, signal: AbortSignal): Promise<ElicitResult> {
+  if (!('requestedSchema' in params)) throw new QuestionRefused(AT_URL);
+  const { ask, clock, reportRefusal: report } = call;
+  if (!ask) throw new QuestionRefused('nobody can be asked here');
+  const { message, requestedSchema } = params;
+  const { properties, required } = requestedSchema;
+  const question = {
+    message,
+    asked_by: toAsker(target),
+    schema: { properties, ...(required ? { required } : {}) },
+  } as FormQuestion;
+  const error = findQuestionError(question);
+  if (error) throw new QuestionRefused(error);
+  const secret = target.allow_secret_questions ? null : findSecretRequest(question);
+  if (secret) {
+    report(describeRefusal(target, asksForSecret(secret)));
+    throw new QuestionRefused(asksForSecret(secret));
+  }
+  clock.pause();
+  try {
+    const { action, content } = await ask(storableValue(question, 'question_too_deep'), signal);
+    return { action, ...(content ? { content } : {}) };
+  } catch (error) {
+    // Any other reason must not be revealed to the server.
+    throw error instanceof QuestionRefused ? error : new QuestionRefused('the call ends, or cannot be continued now');
+  } finally {
+    clock.resume();
+  }
+}
+
+/** Returns the question within a request that is part of a result. */
+function readQuestion(request: unknown): ElicitRequest['params'] {
+  const { method, params } = Object(request) as { method?: unknown; params?: unknown };
+  if (method !== 'elicitation/create') throw new QuestionRefused(`${truncate(String(method))} is not offered`);
+  if (isSpecType.ElicitRequestFormParams(params)) return params;
+  const { mode } = Object(params) as { mode?: unknown };
+  throw new QuestionRefused(mode === 'url' ? AT_URL : 'the form is not one of the protocol');
 }
 
 const toAsker = ({ name, endpoint }: McpTarget) => ({
@@ -95,4 +144,5 @@ const toAsker = ({ name, endpoint }: McpTarget) => ({
 const asksForSecret = (place: string) =>
   `${place} asks for a password, an access token or another secret. The owner of the MCP server can allow such questions with allow_secret_questions`;
 
-const createRefusal = (reason: string) => new McpError(ErrorCode.InvalidRequest, `Perdura does not ask: ${reason}`);
+const describeRefusal = ({ name }: McpTarget, reason: string) =>
+  `Perdura refused a question of the MCP server ${name}: ${reason}`;

@@ -1,11 +1,11 @@
-import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { ErrorCode, McpError, type Progress, ResultSchema } from '@modelcontextprotocol/sdk/types.js';
+import { type Client, type Progress, ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/client';
 import { isMcpSignInNeeded } from '../../domain/errors.ts';
 import { findOutage } from '../../domain/outages.ts';
 import { findOutsideRefusal } from '../../domain/outside.ts';
 import { getReason } from '../../domain/reason.ts';
 import { findUnreadable, isMcpFailure, McpLost, McpRefused, McpSilent, McpUnreadable, withoutDumps } from './failures.ts';
 import type { HttpWire } from './http-wire.ts';
+import { RawResult } from './raw-results.ts';
 
 interface SendOptions {
   /** Cancels the request in somebody's name. */
@@ -15,6 +15,8 @@ interface SendOptions {
   onprogress?: (progress: Progress) => void;
   onWait?: (ms: number) => void;
   onWaited?: () => void;
+  /** Headers for a server that is reached over HTTP. */
+  headers?: Record<string, string>;
 }
 
 export interface Requests {
@@ -36,6 +38,8 @@ interface Connected {
   refusal: { orElse<T>(work: Promise<T>): Promise<T> };
   /** How the connection ended; the reason is null if the server closed it. */
   end: { closed: boolean; reason: string | null };
+  /** True if the server speaks the version without a handshake, which has neither sessions nor pings. */
+  is_stateless: boolean;
   /** True if the server has given the connection a session. */
   hasSession(): boolean;
 }
@@ -48,10 +52,14 @@ const NO_TIMEOUT_MS = 2 ** 31 - 1;
 const ABOUT_CALLER = new Set<number | undefined>([401, 403, 429]);
 
 /** The errors of the protocol for requests that a server does not begin to execute. */
-const UNEXECUTED: number[] = [ErrorCode.InvalidRequest, ErrorCode.MethodNotFound, ErrorCode.InvalidParams];
+const UNEXECUTED: number[] = [
+  ProtocolErrorCode.InvalidRequest,
+  ProtocolErrorCode.MethodNotFound,
+  ProtocolErrorCode.InvalidParams,
+];
 
 /** Sends the requests of one connection, and finds out what each failure means. */
-export function createRequests(client: Client, { wire, refusal, end, hasSession }: Connected): Requests {
+export function createRequests(client: Client, { wire, refusal, end, is_stateless, hasSession }: Connected): Requests {
   let lost_session = false;
   let pending = 0;
   let idle = Promise.withResolvers<void>();
@@ -60,11 +68,14 @@ export function createRequests(client: Client, { wire, refusal, end, hasSession 
   async function ping(): Promise<'alive' | 'silent' | 'refused'> {
     const expiry = AbortSignal.timeout(PING_MS);
     try {
-      await client.ping({ timeout: NO_TIMEOUT_MS, signal: expiry });
+      const method = is_stateless ? 'server/discover' : 'ping';
+      await client.request({ method }, RawResult, { timeout: NO_TIMEOUT_MS, signal: expiry });
       return 'alive';
     } catch (error) {
       if (expiry.aborted) return 'silent';
-      return error instanceof McpError && error.code === ErrorCode.MethodNotFound && !end.closed ? 'alive' : 'refused';
+      return error instanceof ProtocolError && error.code === ProtocolErrorCode.MethodNotFound && !end.closed
+        ? 'alive'
+        : 'refused';
     }
   }
 
@@ -76,7 +87,7 @@ export function createRequests(client: Client, { wire, refusal, end, hasSession 
     if (isMcpFailure(error)) return error;
     if (expiry.aborted) return new McpSilent('it did not answer in time');
     if (end.closed) return new McpLost(end.reason ?? 'it closed the connection', { sent: true, cause: error });
-    if (error instanceof McpError)
+    if (error instanceof ProtocolError)
       return new McpRefused(withoutDumps(error.message), { unexecuted: UNEXECUTED.includes(error.code) });
     const unreadable = findUnreadable(error);
     if (unreadable !== null) return new McpUnreadable(unreadable, { cause: error });
@@ -85,7 +96,7 @@ export function createRequests(client: Client, { wire, refusal, end, hasSession 
 
   /** Returns true if a refusal shows that the server has lost the session, as after a restart. */
   const showsLostSession = async ({ status }: McpRefused): Promise<boolean> =>
-    (status !== undefined || hasSession()) && !ABOUT_CALLER.has(status) && (await ping()) === 'refused';
+    !is_stateless && (status !== undefined || hasSession()) && !ABOUT_CALLER.has(status) && (await ping()) === 'refused';
 
   return {
     ping: async () => (await ping()) === 'alive',
@@ -93,10 +104,10 @@ export function createRequests(client: Client, { wire, refusal, end, hasSession 
     whenIdle: () => (pending === 0 ? Promise.resolve() : idle.promise),
     async send(request, options) {
       pending += 1;
-      const { signal, expiry, onprogress, onWait = () => {}, onWaited = () => {} } = options;
+      const { signal, expiry, onprogress, headers, onWait = () => {}, onWaited = () => {} } = options;
       const both = AbortSignal.any([signal, expiry]);
-      const limits = { signal: both, timeout: NO_TIMEOUT_MS, ...(onprogress && { onprogress }) };
-      const work = () => client.request(request as Parameters<Client['request']>[0], ResultSchema, limits);
+      const limits = { signal: both, timeout: NO_TIMEOUT_MS, ...(onprogress && { onprogress }), ...(headers && { headers }) };
+      const work = () => client.request(request as { method: string; params: Record<string, unknown> }, RawResult, limits);
       try {
         return await refusal.orElse(wire.during({ signal: both, onWait, onWaited }, work));
       } catch (error) {

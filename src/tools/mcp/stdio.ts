@@ -1,7 +1,5 @@
 import { finished } from 'node:stream/promises';
-import { deserializeMessage, serializeMessage } from '@modelcontextprotocol/sdk/shared/stdio.js';
-import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
-import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
+import { deserializeMessage, type JSONRPCMessage, serializeMessage, type Transport } from '@modelcontextprotocol/client';
 import { tooLarge } from '../../egress/counted-fetch.ts';
 import type { ConfinedCommand, ConfinedProcess } from '../../toolrunner/index.ts';
 import { McpLost } from './failures.ts';
@@ -28,6 +26,7 @@ export class ConfinedStdio implements Transport {
   #line: Buffer[] = [];
   #line_bytes = 0;
   #stderr = '';
+  #has_ended = false;
 
   /** `message_bytes` is the longest message that the server may send. */
   constructor(start: StartConfined, command: ConfinedCommand, message_bytes: number) {
@@ -41,7 +40,14 @@ export class ConfinedStdio implements Transport {
     return this.#stderr.trim();
   }
 
+  /** True if the process has ended by itself, and everything that it sent was read. */
+  get has_ended(): boolean {
+    return this.#has_ended;
+  }
+
+  /** Starts the process, if it is not started. */
   async start(): Promise<void> {
+    if (this.#process) return;
     const child = await this.#start(this.#command);
     this.#process = child;
     for (const stream of [child.stdin, child.stdout, child.stderr]) stream.on('error', (error) => this.onerror?.(error));
@@ -51,7 +57,10 @@ export class ConfinedStdio implements Transport {
     });
     // The process's last answer may still be in the pipe after it has ended.
     const read = finished(child.stdout).catch(() => {});
-    void Promise.all([child.exit, read]).then(() => this.onclose?.());
+    void Promise.all([child.exit, read]).then(() => {
+      this.#has_ended = true;
+      this.onclose?.();
+    });
   }
 
   async send(message: JSONRPCMessage): Promise<void> {

@@ -1,0 +1,96 @@
+import type { Progress } from '@modelcontextprotocol/client';
+import type { AskPerson, ToolOutcome } from '../source.ts';
+import { callClock } from './call-clock.ts';
+import { isMcpFailure, McpSilent } from './failures.ts';
+import { createParamHeaders } from './header-params.ts';
+import type { Questions } from './questions.ts';
+import type { Requests } from './requests.ts';
+import { type CallResult, toMcpOutcome } from './result.ts';
+import { completeRequest } from './rounds.ts';
+
+export interface McpCall {
+  tool: string;
+  arguments: Record<string, unknown>;
+  /** The schema of the arguments, as the server listed it. */
+  schema?: unknown;
+  call_key: string;
+  onprogress?: ((progress: Progress) => void) | undefined;
+  /** The run that makes the call. */
+  task_id: string;
+  /** Asks a person the server's questions. */
+  ask?: AskPerson | undefined;
+}
+
+interface CallPorts {
+  requests: Requests;
+  questions: Questions;
+  /** How the connection ended. */
+  end: { closed: boolean };
+  /** True if arguments are sent as headers, too, as their schema asks. */
+  sends_params: boolean;
+  /** The longest silence of a server. */
+  call_ms: number | undefined;
+}
+
+/** The key in `_meta` for a call's stable key, so that a server can recognise a repetition. */
+const CALL_KEY = 'perdura/call_key';
+
+const CALL_MS = 120_000;
+const LONGEST_CALL_MS = 25 * 60_000;
+const CANCEL_MS = 5_000;
+
+/** Creates the function that calls the tools of one connection. */
+export function createCalls({ requests, questions, end, sends_params, call_ms = CALL_MS }: CallPorts) {
+  return async function call(made: McpCall, signal: AbortSignal): Promise<ToolOutcome> {
+    const { tool, arguments: args, schema, call_key, onprogress, task_id, ask } = made;
+    const headers = sends_params ? createParamHeaders(schema, args) : {};
+    const params = { name: tool, arguments: args, _meta: { [CALL_KEY]: call_key } };
+    const expiry = new AbortController();
+    const clock = callClock({ silence_ms: call_ms, total_ms: LONGEST_CALL_MS }, () => expiry.abort());
+    const refusals = new Set<string>();
+    const asking = { task_id, ask, clock, reportRefusal: (sentence: string) => void refusals.add(sentence) };
+    const ended = AbortSignal.any([signal, expiry.signal]);
+    const watch = createWatch(clock, onprogress);
+    const send = (request: { method: string; params: object }, most_ms?: number) => {
+      const limit = most_ms === undefined ? expiry.signal : AbortSignal.any([expiry.signal, AbortSignal.timeout(most_ms)]);
+      return requests.send(request, { signal, expiry: limit, ...watch, ...(request.method === 'tools/call' && { headers }) });
+    };
+    const ports = {
+      send,
+      ask: (request: unknown) => questions.answer(request, asking, ended),
+      onprogress(message?: string) {
+        clock.progress();
+        if (message !== undefined) onprogress?.({ progress: 0, message });
+      },
+      cancel(id: string) {
+        const limits = { signal: new AbortController().signal, expiry: AbortSignal.timeout(CANCEL_MS) };
+        requests.send({ method: 'tasks/cancel', params: { taskId: id } }, limits).catch(() => {});
+      },
+      isClosed: () => end.closed,
+      ended,
+    };
+    try {
+      const result = await questions.during(asking, () => completeRequest(ports, { method: 'tools/call', params }));
+      const outcome = toMcpOutcome(result as CallResult);
+      return { ...outcome, content: [outcome.content, ...[...refusals].map((sentence) => `[${sentence}]`)].join('\n') };
+    } catch (error) {
+      signal.throwIfAborted();
+      throw expiry.signal.aborted && !isMcpFailure(error) ? new McpSilent('it did not answer in time') : error;
+    } finally {
+      clock.end();
+    }
+  };
+}
+
+/** Creates what a request reports while it waits for its server. */
+const createWatch = (clock: ReturnType<typeof callClock>, onprogress: McpCall['onprogress']) => ({
+  onprogress(progress: Progress) {
+    clock.progress();
+    onprogress?.(progress);
+  },
+  onWait(ms: number) {
+    clock.pause();
+    onprogress?.({ progress: 0, message: `The server takes no more requests now; waiting ${Math.ceil(ms / 1_000)} s` });
+  },
+  onWaited: clock.resume,
+});

@@ -1,0 +1,148 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import {
+  Client,
+  type ClientCapabilities,
+  type DiscoverResult,
+  type JSONRPCMessage,
+  SSEClientTransport,
+  StreamableHTTPClientTransport,
+  type Transport,
+} from '@modelcontextprotocol/client';
+import type { McpTarget } from './config.ts';
+import type { ConnectPorts } from './connect-ports.ts';
+import { type ClientFacts, isDiscovery, requestDiscovery } from './era.ts';
+import { tidyInitialized } from './initialize.ts';
+import { keepRawResults } from './raw-results.ts';
+import { TASKS_EXTENSION } from './server-tasks.ts';
+import type { ConfinedStdio } from './stdio.ts';
+import { stdioTransport } from './stdio-server.ts';
+
+type Fetch = typeof globalThis.fetch;
+
+export interface OpenedClient {
+  client: Client;
+  transport: Transport;
+  /** True if the server speaks the version without a handshake. */
+  is_stateless: boolean;
+}
+
+interface Opening {
+  target: McpTarget;
+  ports: ConnectPorts;
+  fetch: Fetch;
+  version: string;
+  connect_ms: number;
+  /** Prepares a client before it is connected. */
+  prepare(client: Client): void;
+  /** Receives each transport when it is made, so that it can be closed. */
+  onTransport(transport: Transport): void;
+}
+
+const CAPABILITIES = { elicitation: { form: {} } } satisfies ClientCapabilities;
+/** Servers with a handshake have tasks of another kind. */
+const STATELESS_CAPABILITIES = { ...CAPABILITIES, extensions: { [TASKS_EXTENSION]: {} } } satisfies ClientCapabilities;
+
+/** The longest wait for a server to say what it speaks; afterwards it is taken for an older one. */
+const HTTP_DISCOVERY_MS = 10_000;
+/** Short, because programs that know only the handshake may ignore the question. One that starts slowly may still answer it later. */
+const STDIO_DISCOVERY_MS = 3_000;
+const ACCEPTED = 202;
+
+/** Connects a client to a server, in the version of the protocol that the server speaks. */
+export function openClient(opening: Opening): Promise<OpenedClient> {
+  const { endpoint } = opening.target;
+  if (endpoint.kind === 'stdio') return openOverStdio(opening, { ...opening.target, endpoint });
+  return openOverHttp(opening, endpoint);
+}
+
+async function openOverHttp(opening: Opening, { kind, url, headers }: HttpEndpoint): Promise<OpenedClient> {
+  const { fetch, connect_ms, onTransport } = opening;
+  const options = { requestInit: { headers }, redirectPolicy: 'follow' as const };
+  if (kind === 'sse') return connectWithHandshake(opening, new SSEClientTransport(new URL(url), { ...options, fetch }));
+  const createTransport = (wire: Fetch) => new StreamableHTTPClientTransport(new URL(url), { ...options, fetch: wire });
+  const unanswered = Promise.withResolvers<null>();
+  const asking = createTransport(async (...sent) => {
+    const response = await fetch(...sent);
+    if (response.status === ACCEPTED) unanswered.resolve(null);
+    return response;
+  });
+  onTransport(asking);
+  await asking.start();
+  const answer = Promise.race([requestDiscovery(asking, toFacts(opening)), unanswered.promise]);
+  const discovery = await unlessLate(answer, Math.min(HTTP_DISCOVERY_MS, connect_ms / 2));
+  await asking.close();
+  const transport = createTransport(fetch);
+  return discovery ? connectStateless(opening, transport, discovery) : connectWithHandshake(opening, transport);
+}
+
+type HttpEndpoint = Exclude<McpTarget['endpoint'], { kind: 'stdio' }>;
+type StdioTarget = Parameters<typeof stdioTransport>[0];
+
+async function openOverStdio(opening: Opening, target: StdioTarget): Promise<OpenedClient> {
+  const createTransport = () => stdioTransport(target, opening.ports);
+  const transport = await createTransport();
+  opening.onTransport(transport);
+  await transport.start();
+  const answer = requestDiscovery(transport, toFacts(opening));
+  const discovery = await unlessLate(answer, Math.min(STDIO_DISCOVERY_MS, opening.connect_ms / 2));
+  if (discovery) return connectStateless(opening, transport, discovery);
+  // Some programs end when they are asked what they do not know.
+  if (transport.has_ended) return connectWithHandshake(opening, await createTransport());
+  return connectWithHandshake(opening, transport).catch(async (error: Error) => {
+    const late = await unlessLate(answer, 0);
+    if (!late) throw error;
+    return connectStateless(opening, await createTransport(), late);
+  });
+}
+
+/** Returns the value of a promise; null if it is not resolved within the time. */
+async function unlessLate<T>(promise: Promise<T>, most_ms: number): Promise<T | null> {
+  const early = new AbortController();
+  const late = wait(most_ms, null, { signal: early.signal }).catch(() => null);
+  return Promise.race([promise, late]).finally(() => early.abort());
+}
+
+const toFacts = ({ version }: Opening): ClientFacts => ({
+  info: { name: 'perdura', version },
+  capabilities: STATELESS_CAPABILITIES,
+});
+
+async function connectStateless(opening: Opening, transport: Transport, discover: DiscoverResult): Promise<OpenedClient> {
+  transport.onclose = undefined;
+  keepRawResults(transport);
+  const client = createClient(opening, STATELESS_CAPABILITIES, transport);
+  await client.connect(transport, { prior: { kind: 'modern', discover } });
+  return { client, transport, is_stateless: true };
+}
+
+async function connectWithHandshake(opening: Opening, transport: Transport | ConfinedStdio): Promise<OpenedClient> {
+  tidyFirstResult(transport);
+  const client = createClient(opening, CAPABILITIES, transport);
+  // The client limits only its wait for the reply to `initialize`, not the wait for an event stream, nor that of later
+  // requests.
+  await client.connect(transport, { timeout: opening.connect_ms });
+  return { client, transport, is_stateless: false };
+}
+
+function createClient(
+  { version, prepare, onTransport }: Opening,
+  capabilities: ClientCapabilities,
+  transport: Transport,
+): Client {
+  onTransport(transport);
+  const client = new Client({ name: 'perdura', version }, { capabilities });
+  prepare(client);
+  return client;
+}
+
+/** Repairs the answer to `initialize`, which is the first result that a server sends in a session. */
+function tidyFirstResult(transport: Transport): void {
+  const { onmessage } = transport;
+  let is_first = true;
+  transport.onmessage = (message: JSONRPCMessage) => {
+    onmessage?.(message);
+    if (!is_first || !('result' in message) || isDiscovery(message)) return;
+    is_first = false;
+    tidyInitialized(message);
+  };
+}
