@@ -296,7 +296,7 @@ export const compat = {
         .some((one) => ['tools/call', 'tasks/cancel'].includes(String((one as { method?: unknown } | null)?.method))),
     summary: 'Your workflows and the agents as tools of an MCP server, over streamable HTTP',
     description:
-      'A JSON-RPC message, or several; the answer is a stream of messages. `notifications/cancelled` halts the run of a call; a connection that is lost does not. A call with `task` returns an MCP task at once; `tasks/get`, `tasks/result` and `tasks/cancel` take its id, which is the id of the run. Connect any MCP client to this address with your access token as bearer token.',
+      'A JSON-RPC message, or several; the answer is a message or a stream of messages. Clients of version 2026-07-28 need no handshake: a call whose answer they close is halted, and one of a client with the extension `io.modelcontextprotocol/tasks` returns a task at once. For clients with a handshake, `notifications/cancelled` halts the run of a call; a connection that is lost does not. A call with `task` returns an MCP task at once; `tasks/get`, `tasks/result` and `tasks/cancel` take its id, which is the id of the run. Connect any MCP client to this address with your access token as bearer token.',
     body: z.union([JsonRpc, z.array(JsonRpc)]),
     reply: JsonRpc,
     streamed: JsonRpc,

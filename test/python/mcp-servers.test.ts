@@ -62,7 +62,7 @@ describe.each([
     const child = await start(port, manner);
     const find = () => discover([server], { ...ports, openToken, principal: 'local:alice' }, never());
     const tools = createMcpTools(ports, server, (await find()).tools);
-    const call = (name: string, args = {}) => tools.call(callOf(name, args), never());
+    const call = (name: string, args = {}, more = {}) => tools.call(callOf(name, args, more), never());
     return { child, find, call, restart: () => start(port, manner) };
   }
 
@@ -73,6 +73,13 @@ describe.each([
     expect((await call('rows')).content.replaceAll(/\s/g, '')).toBe('{"a":1}{"a":2}');
     expect(await call('picture')).toMatchObject({ files: [{ name: 'image-1.png', media_type: 'image/png' }] });
     expect((await call('wrong', { count: 'x' })).content).not.toContain('[{');
+  });
+
+  it('asks a person while a tool runs', async () => {
+    const { call } = await started();
+    const ask = async () => ({ action: 'accept' as const, content: { row: 7 } });
+    // Without a session, a server cannot ask over a stream; it asks with its result.
+    expect(await call('book', {}, { ask })).toEqual({ content: 'row 7', failed: false });
   });
 
   it('is asked and called again at once after a restart', async () => {

@@ -2,9 +2,11 @@
 
 import os
 import sys
+from typing import Annotated
 
-from mcp.server.mcpserver import Image, MCPServer
+from mcp.server.mcpserver import Elicit, Image, MCPServer, Resolve
 from mcp.types import ToolAnnotations
+from pydantic import BaseModel
 
 PNG = b"\x89PNG\r\n\x1a\n...."
 
@@ -44,6 +46,19 @@ def read_and_die() -> str:
 @server.tool()
 def write_and_die() -> str:
     os._exit(3)
+
+
+class Seat(BaseModel):
+    row: int
+
+
+async def ask_seat() -> Elicit[Seat]:
+    return Elicit("Which row?", Seat)
+
+
+@server.tool()
+def book(seat: Annotated[Seat, Resolve(ask_seat)]) -> str:
+    return f"row {seat.row}"
 
 
 _, transport, port, *options = sys.argv

@@ -70,6 +70,38 @@ describe('the reference server "everything" over stdio', () => {
   });
 });
 
+describe('a server over stdio that speaks', () => {
+  const stateless = (manner: string) => nodeServer(`${SERVERS}/stateless.mjs`, { name: 'stateless', args: [manner] });
+
+  it.each(['only', 'both'])(
+    '%s the version without a handshake is called without one, and asks a person with its result',
+    async (manner) => {
+      const tools = await toolsOf(stateless(manner));
+      expect(await tools.call(callOf('era'), signal())).toEqual({ content: 'modern', failed: false });
+      const ask = async () => ({ action: 'accept' as const, content: { email: 'a@b.test' } });
+      expect(await tools.call(callOf('book', {}, { ask }), signal())).toEqual({ content: '{"email":"a@b.test"}', failed: false });
+    },
+  );
+
+  it('only that version, and starts slowly, is recognised by its late answer', async () => {
+    const patient = await openMcpBench({ discover_ms: 100 });
+    const server = stateless('late');
+    const { tools } = await discover([server], { ...patient.ports, openToken, principal: PRINCIPAL }, signal());
+    expect(await createMcpTools(patient.ports, server, tools).call(callOf('era'), signal())).toMatchObject({ content: 'modern' });
+    await patient.close();
+  });
+
+  it.each(['ends', 'ignores'])(
+    'only the handshake, and %s when it is asked for something else, is called with a handshake',
+    async (manner) => {
+      const quick = await openMcpBench({ discover_ms: 500 });
+      const { tools } = await discover([odd(manner)], { ...quick.ports, openToken, principal: PRINCIPAL }, signal());
+      expect(tools.map(({ tool }) => tool)).toContain('key');
+      await quick.close();
+    },
+  );
+});
+
 describe('the reference server "everything" over HTTP', () => {
   it.each([
     ['http', 'streamableHttp', '/mcp'],
@@ -108,7 +140,7 @@ it('a server that knows neither transport is reported with what it answered to b
   expect(notes[0]?.detail).toMatch(
     /^The MCP server nothing cannot be reached: it answered 405 to streamable HTTP, and to the older transport: .*405/,
   );
-  expect(asked).toEqual(['POST', 'GET']);
+  expect(asked).toEqual(['POST', 'POST', 'GET']);
   nothing.closeAllConnections();
   nothing.close();
 });

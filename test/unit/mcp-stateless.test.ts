@@ -48,7 +48,7 @@ const toolsOf = (server: PinnedMcpServer, effect: ToolEffect = 'write', paramete
     { server_id: server.id, tool: 'act', spec: { name: 'act', description: '', parameters: parameters as never, effect } },
   ]);
 
-/** A server that answers as it is told, and what it was sent. */
+/** A server with scripted answers, and what it was sent. */
 async function scripted(answers: Record<string, (params: Params, count: number) => object>) {
   const asked: { method: string; params: Params; headers: Record<string, unknown> }[] = [];
   const peer = await startOddHttpMcpServer((message, response, { headers }) => {
@@ -102,7 +102,7 @@ describe('a server that speaks', () => {
     expect(progress).toEqual(['1 of 2']);
   });
 
-  it('only the new version is told that nobody waits for a call any more', async () => {
+  it('only the new version receives the cancellation of a call', async () => {
     const begun = Promise.withResolvers<void>();
     const cancelled = Promise.withResolvers<void>();
     const { server } = await started((mcp) =>

@@ -26,6 +26,8 @@ export interface ConnectPorts {
   message_bytes?: number;
   /** The time limit for a connection until calls can be sent; absent: that of the server. */
   connect_ms?: number;
+  /** How long a server is asked which version of the protocol it speaks; then it is taken for an older one. */
+  discover_ms?: number;
   /** The longest time that a call may run without progress. */
   call_ms?: number;
 }

@@ -66,6 +66,7 @@ async function connectOnce(target: McpTarget, ports: ConnectPorts, version: stri
   const refusal = watchRefusals();
   const end = { closed: false, reason: null as string | null };
   const transports: Transport[] = [];
+  let given_up = false;
   const closeAll = () => Promise.allSettled(transports.map((transport) => transport.close()));
   const lose = (reason: Error) => {
     end.reason ??= getReason(reason);
@@ -83,9 +84,13 @@ async function connectOnce(target: McpTarget, ports: ConnectPorts, version: stri
     };
   };
   const { connect_ms = (target.connect_seconds ?? CONNECT_SECONDS) * 1_000 } = ports;
-  const onTransport = (transport: Transport) => void transports.push(transport);
+  const onTransport = (transport: Transport) => {
+    if (given_up) throw new Error('the connection was given up');
+    transports.push(transport);
+  };
   const opening = openClient({ target, ports, fetch: wire.fetch, version, connect_ms, prepare, onTransport });
   const { client, transport, is_stateless } = await withTimeLimit(refusal.orElse(opening), connect_ms).catch(async (thrown) => {
+    given_up = true;
     await closeAll();
     if (isMcpSignInNeeded(thrown)) throw thrown;
     const error = thrown instanceof SseError ? (wire.getStreamError() ?? thrown) : thrown;

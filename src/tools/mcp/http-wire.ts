@@ -209,7 +209,7 @@ async function toFailure(response: Response, in_session: boolean): Promise<Error
   const { status } = response;
   const { sentence, in_protocol } = await readRefusal(response);
   const text = sentence ? `${sentence} (HTTP ${status})` : `HTTP ${status}`;
-  // A server without sessions says so that it does not know a method.
+  // This is how a server without sessions reports that it does not know a method.
   if (status === 404 && !(in_protocol && !in_session)) {
     const lost = in_session ? 'it does not know the session any more' : 'it does not know the address';
     return new McpLost(`${lost} (HTTP 404)`, { sent: false, status });

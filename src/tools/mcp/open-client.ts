@@ -56,7 +56,7 @@ export function openClient(opening: Opening): Promise<OpenedClient> {
 }
 
 async function openOverHttp(opening: Opening, { kind, url, headers }: HttpEndpoint): Promise<OpenedClient> {
-  const { fetch, connect_ms, onTransport } = opening;
+  const { fetch, onTransport } = opening;
   const options = { requestInit: { headers }, redirectPolicy: 'follow' as const };
   if (kind === 'sse') return connectWithHandshake(opening, new SSEClientTransport(new URL(url), { ...options, fetch }));
   const createTransport = (wire: Fetch) => new StreamableHTTPClientTransport(new URL(url), { ...options, fetch: wire });
@@ -69,7 +69,7 @@ async function openOverHttp(opening: Opening, { kind, url, headers }: HttpEndpoi
   onTransport(asking);
   await asking.start();
   const answer = Promise.race([requestDiscovery(asking, toFacts(opening)), unanswered.promise]);
-  const discovery = await unlessLate(answer, Math.min(HTTP_DISCOVERY_MS, connect_ms / 2));
+  const discovery = await unlessLate(answer, findLimit(opening, HTTP_DISCOVERY_MS));
   await asking.close();
   const transport = createTransport(fetch);
   return discovery ? connectStateless(opening, transport, discovery) : connectWithHandshake(opening, transport);
@@ -84,7 +84,7 @@ async function openOverStdio(opening: Opening, target: StdioTarget): Promise<Ope
   opening.onTransport(transport);
   await transport.start();
   const answer = requestDiscovery(transport, toFacts(opening));
-  const discovery = await unlessLate(answer, Math.min(STDIO_DISCOVERY_MS, opening.connect_ms / 2));
+  const discovery = await unlessLate(answer, findLimit(opening, STDIO_DISCOVERY_MS));
   if (discovery) return connectStateless(opening, transport, discovery);
   // Some programs end when they are asked what they do not know.
   if (transport.has_ended) return connectWithHandshake(opening, await createTransport());
@@ -94,6 +94,10 @@ async function openOverStdio(opening: Opening, target: StdioTarget): Promise<Ope
     return connectStateless(opening, await createTransport(), late);
   });
 }
+
+/** Returns how long a server is asked, so that half of its time remains for the handshake. */
+const findLimit = ({ ports, connect_ms }: Opening, usual_ms: number): number =>
+  Math.min(ports.discover_ms ?? usual_ms, connect_ms / 2);
 
 /** Returns the value of a promise; null if it is not resolved within the time. */
 async function unlessLate<T>(promise: Promise<T>, most_ms: number): Promise<T | null> {

@@ -13,7 +13,7 @@ export interface TaskPorts {
   answer(requests: object): Promise<Record<string, ElicitResult> | null>;
   /** Notes that the server is at work, and what it says about that. */
   onprogress(message?: string): void;
-  /** Tells the server that nobody waits for the task any more. */
+  /** Asks the server to cancel the task. */
   cancel(task_id: string): void;
   isClosed(): boolean;
   /** Aborts when the call ends before the task. */
@@ -43,7 +43,7 @@ export async function waitForTask(ports: TaskPorts, created: object): Promise<ob
     return await followTask(ports, task_id, created);
   } catch (error) {
     if (ports.ended.aborted) ports.cancel(task_id);
-    // The call itself was executed, whatever became of a later request.
+    // The call itself was executed, even if a later request was not.
     if (error instanceof McpLost && !error.sent) throw new McpLost(error.message, { sent: true, cause: error });
     throw error;
   }

@@ -88,6 +88,9 @@ for await (const line of createInterface({ input: process.stdin })) {
   if (manner === 'noise') process.stdout.write('this is not a message\n');
   if (method === 'notifications/cancelled') process.stderr.write('CANCELLED\n');
   if (id === undefined) continue;
+  // What programs do that know only the handshake, when they are asked what they speak.
+  if (method === 'server/discover' && manner === 'ends') process.exit(3);
+  if (method === 'server/discover' && manner === 'ignores') continue;
   if (method === 'initialize') {
     const capabilities = { tools: { listChanged: manner === 'changes' } };
     send({ id, result: { protocolVersion: params.protocolVersion, capabilities, serverInfo: { name: 'odd', version: '1' } } });

@@ -7,7 +7,7 @@ import { serveStdio } from '@modelcontextprotocol/server/stdio';
 const [, , manner] = process.argv;
 const FORM = { type: 'object', properties: { email: { type: 'string', format: 'email' } }, required: ['email'] };
 
-if (manner === 'late') await wait(1_500);
+if (manner === 'late') await wait(700);
 serveStdio(
   ({ era }) => {
     const mcp = new McpServer({ name: 'stateless', version: '1' });

@@ -20,26 +20,29 @@ import { compat } from '../../../contracts/compat.ts';
 import { AppError } from '../../../domain/errors.ts';
 import type { Caller } from '../../../identity/caller.ts';
 import { type Api, mount, RawReply } from '../../http/mount.ts';
-import { toProblem } from '../../http/problems.ts';
-import { type CompatRun, type CompatServices, formatAnswer, toRunError, waitForEnd } from '../runs.ts';
+import { type CompatRun, type CompatServices, waitForEnd } from '../runs.ts';
 import { createMcpCalls, type McpCallPlace } from './calls.ts';
 import { reportProgress } from './progress.ts';
-import { createRunTasks, toMcpTask } from './run-tasks.ts';
+import { createRunTasks, describeRunTask } from './run-tasks.ts';
+import { formatRefusal, toErrorResult, toRunOrder, toRunResult } from './run-tools.ts';
+import { isStateless, serveStateless } from './stateless.ts';
 import { listTools, toMcpTool } from './tools.ts';
 
 /** The media types that the protocol requires a client to accept. */
 const ANSWERS = ['application/json', 'text/event-stream'];
 const SESSION = 'mcp-session-id';
 /** The requests that wait for a run. */
-const WAITING = ['tools/call', 'tasks/result', 'tasks/cancel'];
+const WAITING = ['tools/call', 'tasks/result', 'tasks/cancel', 'subscriptions/listen'];
 
 /**
- * Serves the caller's workflows and the agents as tools, over streamable HTTP. A session is only an id that the client repeats; the
- * server keeps no state for it, so any API process can serve any request.
+ * Serves the caller's workflows and the agents as tools, over streamable HTTP, in the versions of the protocol with a handshake and
+ * without. A session is only an id that the client repeats; the server keeps no state for it, so any API process can serve any
+ * request. The older versions are served with the older SDK, because the newer one does not know their tasks.
  */
 export function mcpEndpointRoutes(api: Api, services: CompatServices, version: string): void {
   mount(api, compat.mcp, async ({ body, holdOpen }, caller) => {
     if (WAITING.some((method) => hasMethod(body, method))) holdOpen();
+    if (isStateless(body)) return serveStateless(services, { body, caller, version });
     return new RawReply(async (request, response) => {
       const session_id = request.headers[SESSION] as string | undefined;
       const place = (request_id: string | number) => (session_id ? { session_id, request_id, caller } : null);
@@ -82,23 +85,13 @@ function createServer(services: CompatServices, { caller, place, response }: Ask
   const tasks = createRunTasks(services, caller);
   const server = new Server({ name: 'perdura', version }, { capabilities: CAPABILITIES });
 
-  async function begin(name: string, prompt: unknown, requestId: string | number): Promise<CompatRun> {
-    const tool = (await listTools(services, caller)).find((candidate) => candidate.name === name);
-    if (!tool) throw new AppError('not_found', `There is no tool named ${name}; list the tools again`);
-    if (typeof prompt !== 'string' || prompt.trim() === '') throw new AppError('invalid', 'prompt must be a non-empty string');
-    return calls.begin(place(requestId), { model: tool.model, prompt }, caller);
-  }
+  const begin = async (name: string, prompt: unknown, requestId: string | number): Promise<CompatRun> =>
+    calls.begin(place(requestId), await toRunOrder(services, { name, prompt }, caller), caller);
 
   async function waitForResult(run: CompatRun, waiting: Waiting): Promise<CallToolResult> {
     const progressToken = waiting._meta?.progressToken;
     if (progressToken !== undefined) await reportProgress(services, run, { ...waiting, progressToken, response });
-    const task = await waitForEnd(services, run, waiting.signal);
-    const run_error = toRunError(task);
-    if (run_error) return toErrorResult(run_error.message);
-    return {
-      content: [{ type: 'text', text: formatAnswer(task) }],
-      structuredContent: { answer: task.response, task_id: run.task_id, workflow_id: run.workflow_id },
-    };
+    return toRunResult(run, await waitForEnd(services, run, waiting.signal));
   }
 
   server.setRequestHandler(ListToolsRequestSchema, async () => ({ tools: (await listTools(services, caller)).map(toMcpTool) }));
@@ -110,15 +103,15 @@ function createServer(services: CompatServices, { caller, place, response }: Ask
     const run = await begin(name, args?.prompt, waiting.requestId).catch((error: Error) => error);
     if (!task) return run instanceof Error ? toErrorResult(formatRefusal(run)) : waitForResult(run, waiting);
     if (run instanceof Error) throw new McpError(ErrorCode.InvalidParams, formatRefusal(run));
-    return { task: toMcpTask(await tasks.find(run.task_id)) };
+    return { task: describeRunTask(await tasks.find(run.task_id)) };
   });
-  server.setRequestHandler(GetTaskRequestSchema, async ({ params: { taskId } }) => toMcpTask(await tasks.find(taskId)));
+  server.setRequestHandler(GetTaskRequestSchema, async ({ params: { taskId } }) => describeRunTask(await tasks.find(taskId)));
   server.setRequestHandler(GetTaskPayloadRequestSchema, async ({ params: { taskId } }, waiting) => {
     const { id: task_id, workflow_id } = await tasks.find(taskId);
     return { ...(await waitForResult({ task_id, workflow_id }, waiting)), _meta: { [RELATED_TASK_META_KEY]: { taskId } } };
   });
   server.setRequestHandler(CancelTaskRequestSchema, async ({ params: { taskId } }, { signal }) =>
-    toMcpTask(await tasks.cancel(taskId, signal)),
+    describeRunTask(await tasks.cancel(taskId, signal)),
   );
   return server;
 }
@@ -128,11 +121,3 @@ interface Waiting {
   _meta?: { progressToken?: ProgressToken | undefined } | undefined;
   sendNotification(notification: ServerNotification): Promise<void>;
 }
-
-/** Returns the refusal as one text, because a client sees neither status nor headers. */
-function formatRefusal(error: Error): string {
-  const { detail, code, retry_after_s } = toProblem(error);
-  return retry_after_s === undefined ? detail : `${detail} (${code}; try again in ${retry_after_s} s)`;
-}
-
-const toErrorResult = (text: string): CallToolResult => ({ content: [{ type: 'text', text }], isError: true });

@@ -22,7 +22,7 @@ const MCP_STATUS: Record<TaskStatus, Task['status']> = {
 const POLL_MS = 1_000;
 
 /** Returns a run as an MCP task. The task has the run's id, and is stored as long as other runs (`ttl: null`). */
-export const toMcpTask = ({ id, status, error, created_at, started_at, completed_at }: CompatTask): Task => ({
+export const describeRunTask = ({ id, status, error, created_at, started_at, completed_at }: CompatTask): Task => ({
   taskId: id,
   status: MCP_STATUS[status],
   ttl: null,
@@ -32,16 +32,19 @@ export const toMcpTask = ({ id, status, error, created_at, started_at, completed
   ...(status === 'waiting' ? { statusMessage: 'Waits for a decision in Perdura' } : error ? { statusMessage: error } : {}),
 });
 
+/** Returns a run of the caller. Other people's runs get the same answer as none (null), so that ids cannot be probed. */
+export const findOwnTask = ({ store }: CompatServices, caller: Caller, task_id: string): Promise<CompatTask | null> =>
+  getOwnTask(store)(task_id, caller).catch((error: unknown) => {
+    if (error instanceof AppError) return null;
+    throw error;
+  });
+
 /** Serves the tasks of one caller. */
 export function createRunTasks(services: CompatServices, caller: Caller) {
   async function find(task_id: string): Promise<CompatTask> {
-    try {
-      return await getOwnTask(services.store)(task_id, caller);
-    } catch (error) {
-      // Other people's runs get the same answer, so that ids cannot be probed.
-      if (error instanceof AppError) throw new McpError(ErrorCode.InvalidParams, `You have no task with id ${task_id}`);
-      throw error;
-    }
+    const task = await findOwnTask(services, caller, task_id);
+    if (!task) throw new McpError(ErrorCode.InvalidParams, `You have no task with id ${task_id}`);
+    return task;
   }
   return {
     find,
