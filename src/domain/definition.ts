@@ -126,7 +126,12 @@ export interface AllowedMcpTool {
   tool: string;
   /** The spec, with a name that models accept; the toolbox renames one of two tools with the same name. */
   spec: ToolSpec;
+  /** Set if the tool is Perdura's, for the resources of the server. */
+  resource_tool?: ResourceTool;
 }
+
+/** The tools by which a model reads the resources of an MCP server. */
+export type ResourceTool = 'read_resource' | 'list_resources';
 
 /** The settings of the loop. A definition also holds the settings of its model calls here; see `splitSettings`. */
 export interface RunSettings {

@@ -58,6 +58,13 @@ export const callOf = (name: string, args: object = {}, more: Partial<ToolCall> 
   ...more,
 });
 
+/** Opens a pool for servers over HTTP, which need no sandbox. */
+export function openHttpBench(options: Partial<PoolOptions> = {}) {
+  const schemaFaults = async (schemas: readonly unknown[]) => schemas.map(() => null);
+  const pool = createMcpPool({ startConfined: null, schemaFaults, version: 'test', ...options });
+  return { ports: { pool, openConfig: async (server: PinnedMcpServer) => server, openToken }, close: pool.close };
+}
+
 export interface McpBench {
   runner: PythonToolRunner;
   pool: McpPool;

@@ -8,21 +8,14 @@ import type { ToolEffect } from '../../src/domain/effects.ts';
 import type { Answer, FormQuestion } from '../../src/domain/questions.ts';
 import { discover } from '../../src/tools/mcp/discover.ts';
 import { createParamHeaders } from '../../src/tools/mcp/header-params.ts';
-import { createMcpPool, type PoolOptions } from '../../src/tools/mcp/pool.ts';
 import { createMcpTools } from '../../src/tools/mcp/tools.ts';
 import { ToolUncertain } from '../../src/tools/source.ts';
 import { reply, startOddHttpMcpServer } from '../support/peers/odd-http-mcp-server.ts';
 import { startStatelessMcpServer } from '../support/peers/stateless-mcp-server.ts';
-import { callOf, openToken, serverOf } from '../tools/support.ts';
+import { callOf, openHttpBench, openToken, serverOf } from '../tools/support.ts';
 
 const VERSION = '2026-07-28';
-/** The ports of servers over HTTP, which need no sandbox. */
-function openBench(options: Partial<PoolOptions> = {}) {
-  const schemaFaults = async (schemas: readonly unknown[]) => schemas.map(() => null);
-  const pool = createMcpPool({ startConfined: null, schemaFaults, version: 'test', ...options });
-  return { ports: { pool, openConfig: async (server: PinnedMcpServer) => server, openToken }, close: pool.close };
-}
-const bench = openBench();
+const bench = openHttpBench();
 afterAll(() => bench.close());
 const stops: (() => Promise<unknown>)[] = [];
 afterEach(() => Promise.all(stops.splice(0).map((stop) => stop())));

@@ -1,16 +1,20 @@
 import type { Progress } from '@modelcontextprotocol/client';
+import type { ResourceTool } from '../../domain/definition.ts';
 import type { AskPerson, ToolOutcome } from '../source.ts';
 import { callClock } from './call-clock.ts';
 import { isMcpFailure, McpSilent } from './failures.ts';
 import { createParamHeaders } from './header-params.ts';
 import type { Questions } from './questions.ts';
 import type { Requests } from './requests.ts';
+import { toResourceOutcome, toResourceRequest } from './resources.ts';
 import { type CallResult, toMcpOutcome } from './result.ts';
 import { completeRequest } from './rounds.ts';
 
 export interface McpCall {
   tool: string;
   arguments: Record<string, unknown>;
+  /** Set if the tool is Perdura's, for the resources of the server. */
+  resource_tool?: ResourceTool | undefined;
   /** The schema of the arguments, as the server listed it. */
   schema?: unknown;
   call_key: string;
@@ -42,9 +46,10 @@ const CANCEL_MS = 5_000;
 /** Creates the function that calls the tools of one connection. */
 export function createCalls({ requests, questions, end, sends_params, call_ms = CALL_MS }: CallPorts) {
   return async function call(made: McpCall, signal: AbortSignal): Promise<ToolOutcome> {
-    const { tool, arguments: args, schema, call_key, onprogress, task_id, ask } = made;
+    const { tool, arguments: args, resource_tool, schema, call_key, onprogress, task_id, ask } = made;
+    const call_params = { name: tool, arguments: args, _meta: { [CALL_KEY]: call_key } };
+    const request = resource_tool ? toResourceRequest(resource_tool, args) : { method: 'tools/call', params: call_params };
     const headers = sends_params ? createParamHeaders(schema, args) : {};
-    const params = { name: tool, arguments: args, _meta: { [CALL_KEY]: call_key } };
     const expiry = new AbortController();
     const clock = callClock({ silence_ms: call_ms, total_ms: LONGEST_CALL_MS }, () => expiry.abort());
     const refusals = new Set<string>();
@@ -70,8 +75,8 @@ export function createCalls({ requests, questions, end, sends_params, call_ms = 
       ended,
     };
     try {
-      const result = await questions.during(asking, () => completeRequest(ports, { method: 'tools/call', params }));
-      const outcome = toMcpOutcome(result as CallResult);
+      const result = await questions.during(asking, () => completeRequest(ports, request));
+      const outcome = resource_tool ? toResourceOutcome(resource_tool, result) : toMcpOutcome(result as CallResult);
       return { ...outcome, content: [outcome.content, ...[...refusals].map((sentence) => `[${sentence}]`)].join('\n') };
     } catch (error) {
       signal.throwIfAborted();

@@ -114,7 +114,12 @@ async function connectOnce(target: McpTarget, ports: ConnectPorts, version: stri
   });
   return {
     isClosed: () => end.closed || requests.hasLostSession() || refusal.happened(),
-    list: cacheListing(client, requests, { schemaFaults: ports.schemaFaults, is_stateless, sends_params }),
+    list: cacheListing(client, requests, {
+      server_name: target.name,
+      schemaFaults: ports.schemaFaults,
+      is_stateless,
+      sends_params,
+    }),
     isSignedIn: ports.isSignedIn ?? (() => false),
     hasAsked: questions.hasAsked,
     call: createCalls({ requests, questions, end, sends_params, call_ms: ports.call_ms }),

@@ -100,7 +100,7 @@ const withServerName = (error: Error, { name }: PinnedMcpServer) =>
 function addListing(server: PinnedMcpServer, { tools, problems, refused_tools }: Listing, discovery: Discovery): void {
   const isAllowed = ({ tool }: { tool: string }) => server.allowed_tools.length === 0 || server.allowed_tools.includes(tool);
   const allowed_tools = tools.filter(isAllowed);
-  for (const { tool, spec } of allowed_tools) discovery.tools.push({ server_id: server.id, tool, spec });
+  for (const one of allowed_tools) discovery.tools.push({ server_id: server.id, ...one });
   const names = allowed_tools.map(({ tool }) => tool);
   const detail = `${server.name}: ${names.length} tools`;
   discovery.notes.push({ event: 'mcp_connected', detail, server: server.name, tools: names });

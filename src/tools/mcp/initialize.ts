@@ -31,12 +31,17 @@ const tidyInfo = (info: unknown): Fields => {
 };
 
 /**
- * Returns the capabilities that Perdura reads. A server that names `tools` at all has them, and so has one without any statement
- * of its capabilities.
+ * Returns the capabilities that Perdura reads. A server that names one at all has it; one without any statement of its
+ * capabilities has tools.
  */
-export function tidyCapabilities(capabilities: unknown): Pick<ServerCapabilities, 'tools'> {
+export function tidyCapabilities(capabilities: unknown): Pick<ServerCapabilities, 'tools' | 'resources' | 'prompts'> {
   if (!isFields(capabilities)) return { tools: {} };
-  const { tools } = capabilities;
-  if (tools === undefined || tools === false) return {};
-  return { tools: isFields(tools) && tools.listChanged === true ? { listChanged: true } : {} };
+  const { tools, resources, prompts } = capabilities;
+  const has = (capability: unknown) => capability !== undefined && capability !== false;
+  const listChanged = isFields(tools) && tools.listChanged === true;
+  return {
+    ...(has(tools) && { tools: listChanged ? { listChanged } : {} }),
+    ...(has(resources) && { resources: {} }),
+    ...(has(prompts) && { prompts: {} }),
+  };
 }

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import type { ToolSpec } from '../../domain/definition.ts';
+import type { ResourceTool, ToolSpec } from '../../domain/definition.ts';
 import type { ToolEffect } from '../../domain/effects.ts';
 import { isTooDeep, storableValue } from '../../domain/normalise.ts';
 import { OutsideRefused } from '../../domain/outside.ts';
@@ -7,9 +7,11 @@ import { modelName } from '../../domain/tool-names.ts';
 import { storable } from '../../domain/transcript.ts';
 import type { McpListedTool } from '../../store/resources/mcp-listings.ts';
 
-interface ListedTool {
+export interface ListedTool {
   tool: string;
   spec: ToolSpec;
+  /** Set if the tool is Perdura's, for the resources of the server. */
+  resource_tool?: ResourceTool;
 }
 
 export interface Listing {

@@ -54,8 +54,12 @@ interface ServerCall {
 function callThrough(connection: McpConnection, { call, tool }: ServerCall, signal: AbortSignal): Promise<ToolOutcome> {
   const { arguments: args, call_key, progress, ask, run } = call;
   const onprogress = progress && createProgressReporter(progress);
-  const { parameters: schema } = tool.spec;
-  return connection.call({ tool: tool.tool, arguments: args, schema, call_key, onprogress, task_id: run.task_id, ask }, signal);
+  const { tool: name, resource_tool, spec } = tool;
+  const { parameters: schema } = spec;
+  return connection.call(
+    { tool: name, resource_tool, arguments: args, schema, call_key, onprogress, task_id: run.task_id, ask },
+    signal,
+  );
 }
 
 /** Returns what the model receives of a failed call. Throws if the call may be repeated, or if a person has to decide that. */
