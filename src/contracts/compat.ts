@@ -301,6 +301,6 @@ export const compat = {
     reply: JsonRpc,
     streamed: JsonRpc,
     notifiable: true,
-    refuses: [406],
+    refuses: [404, 406],
   }),
 };

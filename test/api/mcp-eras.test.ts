@@ -68,7 +68,7 @@ it('a client without a handshake discovers the server, lists its tools, and gets
 
 it.each<[string, Negotiation, string]>([
   ['that knows both versions uses the newer one', { mode: 'auto' }, 'modern'],
-  ['that asks for a handshake gets it', undefined, 'legacy'],
+  ['that asks for a handshake gets it', { mode: 'legacy' }, 'legacy'],
 ])('a client %s', async (_what, negotiation, era) => {
   const client = await connected(negotiation);
   expect(client.getProtocolEra()).toBe(era);

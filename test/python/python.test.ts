@@ -12,6 +12,7 @@ import { asks, says } from '../support/peers/model-server.ts';
 import { until } from '../support/until.ts';
 
 const CLIENT = fileURLToPath(new URL('openai_client.py', import.meta.url));
+const MCP_CLIENT = fileURLToPath(new URL('mcp_client.py', import.meta.url));
 
 let python: Awaited<ReturnType<typeof testPython>>;
 let home: string;
@@ -56,6 +57,18 @@ it.runIf(process.platform === 'linux')(
     expect(await makeOnce(join(home, 'free'), [])).toBe(true);
   },
 );
+
+it.each([
+  ['auto', '2026-07-28'],
+  ['legacy', '2025-11-25'],
+])('the MCP client for Python calls a workflow as a tool, in the mode %s', async (mode, version) => {
+  const workflow_id = await here.workflow({ workflow: { title: 'From Python' } });
+  here.model.script(says('Hello, snake.'));
+  const name = `From_Python_${workflow_id.slice(-8)}`;
+  const options = { env: { ...process.env, TOKEN: here.people.alice.token } };
+  const { stdout } = await promisify(execFile)(python.python, [MCP_CLIENT, mode, `${here.url}/mcp`, name], options);
+  expect(JSON.parse(stdout)).toEqual({ version, listed: true, answer: 'Hello, snake.' });
+});
 
 it("OpenAI's Python client is served by changing its base URL", async () => {
   const model = await here.workflow();

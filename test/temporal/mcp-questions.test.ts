@@ -77,6 +77,19 @@ const finished = async ({ task_id, workflow_id }: { task_id: string; workflow_id
   return JSON.parse((await resultsOf(here, workflow_id))[0]);
 };
 
+it('a server without a handshake asks with its result, and the run waits in the same way', async () => {
+  const id = await stored({
+    name: 'stateless',
+    transport_type: 'stdio',
+    connection_config: { command: process.execPath, args: [`${SERVERS}/stateless.mjs`, 'only'] },
+    paths: [MODULES, process.execPath, SERVERS],
+  });
+  const { question_id, ...run } = await asked('book', id);
+  expect(await callOf(run.task_id)).toMatchObject({ status: 'waiting_answer', question: { message: 'Who travels?' } });
+  expect((await answer(run.task_id, { question_id, action: 'accept', content: { email: ADA } })).status).toBe(200);
+  expect(await finished(run)).toEqual({ email: ADA });
+});
+
 describe('a server over stdio that asks', () => {
   it('makes the run wait for its owner, whose answer must fit and is kept only while the call runs', async () => {
     const { task_id, workflow_id, question_id } = await asked('book');
