@@ -4,6 +4,7 @@ import {
   type ClientCapabilities,
   type DiscoverResult,
   type JSONRPCMessage,
+  ProtocolError,
   SSEClientTransport,
   StreamableHTTPClientTransport,
   type Transport,
@@ -14,7 +15,6 @@ import { type ClientFacts, isDiscovery, requestDiscovery } from './era.ts';
 import { tidyInitialized } from './initialize.ts';
 import { keepRawResults } from './raw-results.ts';
 import { TASKS_EXTENSION } from './server-tasks.ts';
-import type { ConfinedStdio } from './stdio.ts';
 import { stdioTransport } from './stdio-server.ts';
 
 type Fetch = typeof globalThis.fetch;
@@ -58,7 +58,11 @@ export function openClient(opening: Opening): Promise<OpenedClient> {
 async function openOverHttp(opening: Opening, { kind, url, headers }: HttpEndpoint): Promise<OpenedClient> {
   const { fetch, onTransport } = opening;
   const options = { requestInit: { headers }, redirectPolicy: 'follow' as const };
-  if (kind === 'sse') return connectWithHandshake(opening, new SSEClientTransport(new URL(url), { ...options, fetch }));
+  if (kind === 'sse') {
+    const transport = new SSEClientTransport(new URL(url), { ...options, fetch });
+    onTransport(transport);
+    return connectWithHandshake(opening, transport);
+  }
   const createTransport = (wire: Fetch) => new StreamableHTTPClientTransport(new URL(url), { ...options, fetch: wire });
   const unanswered = Promise.withResolvers<null>();
   const asking = createTransport(async (...sent) => {
@@ -72,6 +76,7 @@ async function openOverHttp(opening: Opening, { kind, url, headers }: HttpEndpoi
   const discovery = await unlessLate(answer, findLimit(opening, HTTP_DISCOVERY_MS));
   await asking.close();
   const transport = createTransport(fetch);
+  onTransport(transport);
   return discovery ? connectStateless(opening, transport, discovery) : connectWithHandshake(opening, transport);
 }
 
@@ -79,19 +84,25 @@ type HttpEndpoint = Exclude<McpTarget['endpoint'], { kind: 'stdio' }>;
 type StdioTarget = Parameters<typeof stdioTransport>[0];
 
 async function openOverStdio(opening: Opening, target: StdioTarget): Promise<OpenedClient> {
-  const createTransport = () => stdioTransport(target, opening.ports);
-  const transport = await createTransport();
-  opening.onTransport(transport);
-  await transport.start();
-  const answer = requestDiscovery(transport, toFacts(opening));
-  const discovery = await unlessLate(answer, findLimit(opening, STDIO_DISCOVERY_MS));
+  const startTransport = async () => {
+    const transport = await stdioTransport(target, opening.ports);
+    opening.onTransport(transport);
+    await transport.start();
+    return transport;
+  };
+  const ask = (transport: Transport, most_ms: number) => unlessLate(requestDiscovery(transport, toFacts(opening)), most_ms);
+  const transport = await startTransport();
+  const discovery = await ask(transport, findLimit(opening, STDIO_DISCOVERY_MS));
   if (discovery) return connectStateless(opening, transport, discovery);
   // Some programs end when they are asked what they do not know.
-  if (transport.has_ended) return connectWithHandshake(opening, await createTransport());
+  if (transport.has_ended) return connectWithHandshake(opening, await startTransport());
   return connectWithHandshake(opening, transport).catch(async (error: Error) => {
-    const late = await unlessLate(answer, 0);
+    // A program that refuses the handshake may not have been ready in time to say that it needs none.
+    if (!(error instanceof ProtocolError)) throw error;
+    const another = await startTransport();
+    const late = await ask(another, opening.connect_ms / 2);
     if (!late) throw error;
-    return connectStateless(opening, await createTransport(), late);
+    return connectStateless(opening, another, late);
   });
 }
 
@@ -114,26 +125,21 @@ const toFacts = ({ version }: Opening): ClientFacts => ({
 async function connectStateless(opening: Opening, transport: Transport, discover: DiscoverResult): Promise<OpenedClient> {
   transport.onclose = undefined;
   keepRawResults(transport);
-  const client = createClient(opening, STATELESS_CAPABILITIES, transport);
+  const client = createClient(opening, STATELESS_CAPABILITIES);
   await client.connect(transport, { prior: { kind: 'modern', discover } });
   return { client, transport, is_stateless: true };
 }
 
-async function connectWithHandshake(opening: Opening, transport: Transport | ConfinedStdio): Promise<OpenedClient> {
+async function connectWithHandshake(opening: Opening, transport: Transport): Promise<OpenedClient> {
   tidyFirstResult(transport);
-  const client = createClient(opening, CAPABILITIES, transport);
+  const client = createClient(opening, CAPABILITIES);
   // The client limits only its wait for the reply to `initialize`, not the wait for an event stream, nor that of later
   // requests.
   await client.connect(transport, { timeout: opening.connect_ms });
   return { client, transport, is_stateless: false };
 }
 
-function createClient(
-  { version, prepare, onTransport }: Opening,
-  capabilities: ClientCapabilities,
-  transport: Transport,
-): Client {
-  onTransport(transport);
+function createClient({ version, prepare }: Opening, capabilities: ClientCapabilities): Client {
   const client = new Client({ name: 'perdura', version }, { capabilities });
   prepare(client);
   return client;
