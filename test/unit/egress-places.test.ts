@@ -69,6 +69,7 @@ const DIALS: Record<string, string> = {
   'egress/proxy.ts': 'asks over a socket that dialEgress made',
   'toolrunner/zygote.ts': "the sandbox's own socket file",
   'tools/mcp/connection.ts': 'is given a fetch',
+  'tools/mcp/open-client.ts': 'is given a fetch',
 };
 /** Modules whose values open connections, and those values. Temporal's own clients know the operator's address alone. */
 const DIALLING =

@@ -19,7 +19,7 @@ import { stdioTransport } from './stdio-server.ts';
 
 type Fetch = typeof globalThis.fetch;
 
-export interface OpenedClient {
+interface OpenedClient {
   client: Client;
   transport: Transport;
   /** True if the server speaks the version without a handshake. */

@@ -6,7 +6,7 @@ import { type TaskPorts, waitForTask } from './server-tasks.ts';
 
 type Fields = Record<string, unknown>;
 
-export interface RoundPorts extends Omit<TaskPorts, 'answer'> {
+interface RoundPorts extends Omit<TaskPorts, 'answer'> {
   /** Answers one of a server's questions. Throws only if the call ends. */
   ask(request: unknown): Promise<ElicitResult>;
 }
