@@ -128,7 +128,7 @@ describe('a server with resources', () => {
     );
   });
 
-  it('keeps a tool of its own that has such a name', async () => {
+  it('keeps its own tool if that has such a name', async () => {
     const { tools } = await scripted({
       'resources/list': () => ({ resources: [{ uri: 'docs://one' }, 7, { name: 'no address' }] }),
       'tools/list': () => ({ tools: [{ name: 'read_resource', description: 'Its own', inputSchema: { type: 'object' } }] }),

@@ -95,6 +95,7 @@ const PROMISES: [page: string, sentence: string, file: string, name: string][] =
   ['mcp', 'A call without progress for {two minutes} is cancelled', 'src/tools/mcp/calls.ts', 'CALL_MS'],
   ['mcp', 'does not answer ({3 s} over stdio', 'src/tools/mcp/open-client.ts', 'STDIO_DISCOVERY_MS'],
   ['mcp', 'over stdio, {10 s} over HTTP', 'src/tools/mcp/open-client.ts', 'HTTP_DISCOVERY_MS'],
+  ['mcp', 'does not list its resources within {5 s}', 'src/tools/mcp/listing-cache.ts', 'RESOURCES_MS'],
   ['mcp', '(`ttlMs`), at most {five minutes}', 'src/tools/mcp/listing-cache.ts', 'LONGEST_FRESH_MS'],
   ['mcp', 'at most for the {25 minutes} of a call', 'src/tools/mcp/calls.ts', 'LONGEST_CALL_MS'],
   ['security', 'the new value is found only after up to {a minute}', 'src/main/wiring/runs/secrets.ts', 'FRESH_MS'],
