@@ -95,7 +95,10 @@ async function openOverStdio(opening: Opening, target: StdioTarget): Promise<Ope
   const discovery = await ask(transport, findLimit(opening, STDIO_DISCOVERY_MS));
   if (discovery) return connectStateless(opening, transport, discovery);
   // Some programs end when they are asked what they do not know.
-  if (transport.has_ended) return connectWithHandshake(opening, await startTransport());
+  if (transport.has_ended) {
+    await transport.close();
+    return connectWithHandshake(opening, await startTransport());
+  }
   return connectWithHandshake(opening, transport).catch(async (error: Error) => {
     // A program that refuses the handshake may not have been ready in time to say that it needs none.
     if (!(error instanceof ProtocolError)) throw error;
