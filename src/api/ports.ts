@@ -1,5 +1,14 @@
 import type { KnowledgeSource } from '../contracts/knowledge.ts';
-import type { McpServer, McpSignInBegun, McpSignInFinished, McpTest, McpToolList } from '../contracts/mcps.ts';
+import type {
+  McpPromptFill,
+  McpPrompts,
+  McpPromptText,
+  McpServer,
+  McpSignInBegun,
+  McpSignInFinished,
+  McpTest,
+  McpToolList,
+} from '../contracts/mcps.ts';
 import type { Model } from '../contracts/models.ts';
 import type { Provider, ProviderDraft } from '../contracts/providers.ts';
 import type { RunBundle } from '../contracts/run-bundles.ts';
@@ -37,6 +46,10 @@ export interface McpProbe {
   clearState(server: McpServer, caller: Caller): Promise<void>;
   /** Deletes what a server has kept for everybody. */
   removeState(server_id: string): Promise<void>;
+  /** Asks the server for its prompts. Throws an upstream error when it cannot be reached. */
+  listPrompts(server: McpServer, caller: Caller): Promise<McpPrompts>;
+  /** Has the server fill in a prompt. Throws its refusal as unprocessable, and an upstream error when it cannot be reached. */
+  fillPrompt(server: McpServer, filled: McpPromptFill, caller: Caller): Promise<McpPromptText>;
 }
 
 /** A person's own sign-in at an MCP server. */

@@ -100,6 +100,31 @@ export const McpToolList = z
   .meta({ id: 'McpTools' });
 export type McpToolList = z.output<typeof McpToolList>;
 
+const McpPrompt = z
+  .object({
+    name: z.string(),
+    title: z.string().nullable(),
+    description: z.string(),
+    arguments: z.array(z.object({ name: z.string(), description: z.string(), required: z.boolean() })).meta({
+      description: 'What the prompt is filled in with: texts',
+    }),
+  })
+  .meta({ id: 'McpPrompt' });
+
+export const McpPrompts = z.object({ prompts: z.array(McpPrompt) }).meta({ id: 'McpPrompts' });
+export type McpPrompts = z.output<typeof McpPrompts>;
+
+const McpPromptFill = z
+  .object({
+    name: z.string().min(1).max(256),
+    arguments: z.record(z.string(), z.string()).default({}),
+  })
+  .meta({ id: 'McpPromptFill', example: { name: 'review', arguments: { language: 'TypeScript' } } });
+export type McpPromptFill = z.output<typeof McpPromptFill>;
+
+export const McpPromptText = z.object({ text: z.string() }).meta({ id: 'McpPromptText' });
+export type McpPromptText = z.output<typeof McpPromptText>;
+
 export const McpTest = z
   .object({ success: z.boolean(), tools: z.array(z.string()), error: z.string().nullable() })
   .meta({ id: 'McpTest' });
@@ -193,6 +218,29 @@ export const mcps = {
     description: 'Starts or calls the server in the name of the caller, and stores what it lists. 502 if it cannot be reached.',
     params: IdParams,
     reply: McpToolList,
+    refuses: [502],
+  }),
+  prompts: endpoint('POST /api/mcps/{id}/prompts', {
+    operation: 'list_mcp_prompts',
+    access: 'run',
+    tag,
+    summary: 'Ask a server for its prompts',
+    description:
+      'Starts or calls the server in the name of the caller; nothing is stored. A server without prompts has an empty list. 502 if it cannot be reached.',
+    params: IdParams,
+    reply: McpPrompts,
+    refuses: [502],
+  }),
+  fillPrompt: endpoint('POST /api/mcps/{id}/prompts/fill', {
+    operation: 'fill_mcp_prompt',
+    access: 'run',
+    tag,
+    summary: 'Have a server fill in one of its prompts',
+    description:
+      'Returns the prompt as one text, for a prompt of a run or the instructions of an agent. 422 with the reason of the server if it has no such prompt, or if arguments are missing.',
+    params: IdParams,
+    body: McpPromptFill,
+    reply: McpPromptText,
     refuses: [502],
   }),
   allow: endpoint('PUT /api/mcps/{id}/tools', {

@@ -104,6 +104,7 @@ export async function worldOf(here: TestInstallation): Promise<World> {
     'POST /api/mcps/import': { mcpServers: {} },
     'POST /api/mcps/sign-in': { state: 'made up', code: 'made up' },
     'PUT /api/mcps/{id}/tools': { allowed_tools: [] },
+    'POST /api/mcps/{id}/prompts/fill': { name: 'none' },
     'POST /v1/conversations/{id}': { metadata: { made: 'meanwhile' } },
     'POST /api/providers/test': { provider_type: 'openai_compatible', base_url: here.model.url },
     'POST /api/tokens/{id}/grants': { resource_type: 'provider', resource_id: ids.providers as string, destination: 'x' },

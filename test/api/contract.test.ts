@@ -171,6 +171,8 @@ const OTHERWISE: Record<string, number> = {
   // An earlier row failed to reach it.
   'GET /api/mcps/{id}/tools': 502,
   'POST /api/mcps/{id}/tools/refresh': 502,
+  'POST /api/mcps/{id}/prompts': 502,
+  'POST /api/mcps/{id}/prompts/fill': 502,
   'POST /api/mcps/{id}/sign-in': 502,
   // Nobody began it.
   'POST /api/mcps/sign-in': 409,

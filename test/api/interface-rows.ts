@@ -165,6 +165,8 @@ export const SETTLED: Row[] = [
     ['POST', '/api/mcps/{id}/test', '', '200; success, tools, error'],
     ['GET', '/api/mcps/{id}/tools', '', '200; tools'],
     ['POST', '/api/mcps/{id}/tools/refresh', '', '200; tools'],
+    ['POST', '/api/mcps/{id}/prompts', '', '200; prompts'],
+    ['POST', '/api/mcps/{id}/prompts/fill', 'name, arguments', '200; text'],
     ['PUT', '/api/mcps/{id}/tools', 'allowed_tools', '200'],
     ['POST', '/api/mcps/import', 'mcpServers', '201; ImportResult'],
     ['POST', '/api/mcps/{id}/sign-in', '', '201; authorization_url, expires_at'],

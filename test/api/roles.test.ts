@@ -27,7 +27,11 @@ const SEARCHES = [
 ];
 
 /** Their target is out of reach, or they stream. */
-const OTHER_ANSWERS: Record<string, number> = { 'POST /api/mcps/{id}/tools/refresh': 502 };
+const OTHER_ANSWERS: Record<string, number> = {
+  'POST /api/mcps/{id}/tools/refresh': 502,
+  'POST /api/mcps/{id}/prompts': 502,
+  'POST /api/mcps/{id}/prompts/fill': 502,
+};
 
 describe('a viewer', () => {
   it('is refused every operation that is not declared to read, and answered every other one', async () => {

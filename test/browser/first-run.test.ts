@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core';
 import { afterEach, expect } from 'vitest';
+import * as z from 'zod';
 import { SAMPLE } from '../../src/contracts/sample.ts';
 import { startDemoModel } from '../../src/embedded/demo-model.ts';
 import { prepareSample } from '../../src/main/wiring/prepare-sample.ts';
@@ -7,6 +8,7 @@ import { axe, describeInBrowser, it, long } from '../support/browser/browser.ts'
 import { clicksOn, darken } from '../support/browser/dashboard.ts';
 import { ALICE, startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { startDroppingProxy } from '../support/peers/dropping-proxy.ts';
+import { startHttpMcpServer } from '../support/peers/http-mcp-server.ts';
 import { KEYLESS_MODEL, startKeylessServer } from '../support/peers/keyless-server.ts';
 import { asks, says } from '../support/peers/model-server.ts';
 
@@ -144,6 +146,31 @@ describeInBrowser('the page that creates an agent', () => {
       agents: ['my-agent', SAMPLE.agent],
       workflows: ['my-agent', SAMPLE.workflow],
     });
+  }, 120_000);
+
+  it('takes a prompt of an MCP server that was chosen for the agent', async ({ page }) => {
+    const here = await freshInstallation();
+    const { url, stop } = await startHttpMcpServer('prompts', (mcp) => {
+      mcp.registerPrompt('review', { title: 'Review', argsSchema: { language: z.string() } }, ({ language }) => ({
+        messages: [{ role: 'user', content: { type: 'text', text: `Review my ${language}.` } }],
+      }));
+    });
+    await here.alice.ok(here.alice.post('/api/mcps', { name: 'prompts', transport_type: 'http', connection_config: { url } }));
+    await signIn(page, here.url);
+    await page.getByRole('link', { name: 'Make your own' }).last().click();
+    await page.getByRole('combobox', { name: 'MCP servers' }).click();
+    await page.getByRole('option', { name: 'prompts' }).click();
+    await page.keyboard.press('Escape');
+    await button(page, 'Take a prompt of an MCP server …').click();
+    const dialog = page.getByRole('dialog', { name: 'Prompts of MCP servers' });
+    await dialog.getByLabel('MCP server').selectOption('prompts');
+    await dialog.getByLabel('Prompt').selectOption('Review');
+    await dialog.getByRole('textbox', { name: 'language' }).fill('COBOL');
+    expect(await axe(page)).toEqual([]);
+    await button(page, 'Use this prompt').click();
+    await dialog.waitFor({ state: 'hidden' });
+    expect(await page.getByLabel('Prompt', { exact: true }).inputValue()).toBe('Review my COBOL.');
+    await stop();
   }, 120_000);
 
   long(

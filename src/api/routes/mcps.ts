@@ -63,6 +63,8 @@ export function mcpRoutes(api: Api, { store, mcp, mcpSignIns }: Services, shared
   mount(api, mcps.test, async ({ params: { id } }, caller) => mcp.test(await getServer(id), caller));
   mount(api, mcps.tools, async ({ params: { id } }, caller) => mcp.loadTools(await getServer(id), caller));
   mount(api, mcps.refreshTools, async ({ params: { id } }, caller) => mcp.refresh(await getServer(id), caller));
+  mount(api, mcps.prompts, async ({ params: { id } }, caller) => mcp.listPrompts(await getServer(id), caller));
+  mount(api, mcps.fillPrompt, async ({ params: { id }, body }, caller) => mcp.fillPrompt(await getServer(id), body, caller));
   mount(
     api,
     mcps.allow,

@@ -2298,6 +2298,37 @@ export type McpImport = {
   [name: string]: unknown;
 };
 
+export type McpPrompt = {
+  name: string;
+  title: string | null;
+  description: string;
+  /** What the prompt is filled in with: texts */
+  arguments: {
+    name: string;
+    description: string;
+    required: boolean;
+  }[];
+};
+
+export type McpPromptFill = {
+  name: string;
+  arguments?: {
+    [name: string]: string;
+  };
+};
+
+export type McpPromptText = {
+  text: string;
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
+};
+
+export type McpPrompts = {
+  prompts: McpPrompt[];
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
+};
+
 export type McpServer = {
   /** Identifier issued by the service (UUIDv7) */
   id: string;
@@ -6055,6 +6086,27 @@ export interface Operations {
   'POST /api/mcps/import': { input: { body: McpImport }; reply: ImportResult };
   /** Finish to sign in to a server */
   'POST /api/mcps/sign-in': { input: { body: McpSignInAnswer }; reply: McpSignInFinished };
+  /** Ask a server for its prompts */
+  'POST /api/mcps/{id}/prompts': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+    };
+    reply: McpPrompts;
+  };
+  /** Have a server fill in one of its prompts */
+  'POST /api/mcps/{id}/prompts/fill': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+      body: McpPromptFill;
+    };
+    reply: McpPromptText;
+  };
   /** Begin to sign in to a server */
   'POST /api/mcps/{id}/sign-in': {
     input: {

@@ -6,6 +6,7 @@ import { Page } from '../ui/page.tsx';
 import { Failure, Loaded } from '../ui/states.tsx';
 import { useUnsaved } from '../ui/unsaved.tsx';
 import { freeName } from './cards.ts';
+import { McpPromptButton } from './mcp-prompts.tsx';
 import { ModelSection } from './model-section.tsx';
 import { useMake, type Wishes } from './use-make.ts';
 import { useModel } from './use-model.ts';
@@ -16,6 +17,8 @@ const NOTHING: Wishes = { name: '', system_prompt: INSTRUCTIONS, custom_tool_ids
 /** The page from a model to a first run. It creates the token, provider, agent and workflow. */
 export default function MakePage() {
   const { model, make, wishes, wish, prompt, setPrompt, name, fault, submit, element } = useMakeForm();
+  const { options } = useNames('mcp');
+  const chosen_servers = options.filter(({ value }) => wishes.mcp_server_ids.includes(value));
   return (
     <Page title="Make your own">
       <Text c="dimmed">Create an agent in four steps. You can change everything later on its own screen.</Text>
@@ -51,15 +54,18 @@ export default function MakePage() {
             </Stack>
           </Fieldset>
           <Fieldset legend="4. Prompt">
-            <Textarea
-              label="Prompt"
-              description="The first task of the agent. Leave it empty to create the agent without running it."
-              autosize
-              minRows={3}
-              maxRows={16}
-              value={prompt}
-              onChange={(event) => setPrompt(event.currentTarget.value)}
-            />
+            <Stack gap="sm">
+              <Textarea
+                label="Prompt"
+                description="The first task of the agent. Leave it empty to create the agent without running it."
+                autosize
+                minRows={3}
+                maxRows={16}
+                value={prompt}
+                onChange={(event) => setPrompt(event.currentTarget.value)}
+              />
+              <McpPromptButton servers={chosen_servers} onTake={setPrompt} />
+            </Stack>
           </Fieldset>
           {make.error && <Failure problem={make.error} />}
           <Group>

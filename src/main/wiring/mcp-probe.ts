@@ -1,11 +1,14 @@
 import type { McpProbe } from '../../api/ports.ts';
 import type { McpServer, McpToolList } from '../../contracts/mcps.ts';
 import { mcpDestination } from '../../domain/destinations.ts';
-import { AppError } from '../../domain/errors.ts';
+import { AppError, formatRefusal, isMcpSignInNeeded, isSecretNotGranted } from '../../domain/errors.ts';
 import type { Caller } from '../../identity/caller.ts';
 import { createPersonalFetch } from '../../tools/mcp/bearer.ts';
 import type { McpTarget } from '../../tools/mcp/config.ts';
-import { type ProbeResult, probeMcp } from '../../tools/mcp/probe.ts';
+import type { McpConnection } from '../../tools/mcp/connection.ts';
+import { isMcpFailure, McpRefused } from '../../tools/mcp/failures.ts';
+import { type ProbeResult, probeMcp, withMcpServer } from '../../tools/mcp/probe.ts';
+import { fillPrompt, listPrompts } from '../../tools/mcp/prompts.ts';
 import type { SharedServices } from '../core.ts';
 import { openMcpState } from './mcp-state.ts';
 import { schemaJudge } from './parsers.ts';
@@ -28,19 +31,40 @@ export function createMcpProbe({ store, setting, runner, mcp_packages, egress, s
   const state = openMcpState(setting.config);
   const ports = { startConfined, state, ...packages, ...fetch_options, schemaFaults, version: setting.version };
 
-  async function probe({ id, name, created_by }: McpServer, caller: Caller): Promise<ProbeResult> {
+  /** Returns a server with its secrets opened, and what reaches it in the caller's name. */
+  async function openServer({ id, name }: McpServer, caller: Caller) {
     const server = await store.mcpServers.findOpened(id);
     if (!server) throw new AppError('not_found', `The MCP server ${name} was deleted`);
     const destination = mcpDestination(server);
     const openToken = (token: string) => store.tokens.open({ name: token, principal: caller.key, destination });
     const fetchFor = (target: McpTarget) => personal({ target, principal: caller.key });
-    const personal_ports = { ...ports, openToken, fetchFor, principal: caller.key };
-    const probe_result = await probeMcp(server, personal_ports, AbortSignal.timeout(PATIENCE_MS));
-    const result = secrets.redact.value(probe_result);
+    return { server, reach: { ...ports, openToken, fetchFor, principal: caller.key } };
+  }
+
+  async function probe(stored: McpServer, caller: Caller): Promise<ProbeResult> {
+    const { id, created_by } = stored;
+    const { server, reach } = await openServer(stored, caller);
+    const result = secrets.redact.value(await probeMcp(server, reach, AbortSignal.timeout(PATIENCE_MS)));
     const { signed_in, tools } = result;
     if (result.success) await store.mcpListings.save({ server, principal: caller.key, signed_in, tools });
     if (created_by === caller.key) await store.mcpServers.setStatus(id, result.success ? 'connected' : 'error', result.error);
     return result;
+  }
+
+  /** Does work with a server that the caller waits for. */
+  async function askServer<T>(stored: McpServer, caller: Caller, work: (connection: McpConnection) => Promise<T>): Promise<T> {
+    const { server, reach } = await openServer(stored, caller);
+    try {
+      return secrets.redact.value(await withMcpServer(server, reach, work));
+    } catch (error) {
+      if (isSecretNotGranted(error) || isMcpSignInNeeded(error)) throw error;
+      const reason = secrets.redact.text(formatRefusal(error as Error));
+      if (error instanceof McpRefused && error.status !== 401 && error.status !== 403)
+        throw new AppError('unprocessable', `The MCP server ${stored.name} answered with an error: ${reason}`, {
+          code: 'mcp_refused',
+        });
+      throw createUnavailableError(isMcpFailure(error) ? `The MCP server ${stored.name} cannot be used: ${reason}` : reason);
+    }
   }
 
   async function loadTools({ id, allowed_tools, status, last_error }: McpServer, caller: Caller): Promise<McpToolList> {
@@ -69,5 +93,13 @@ export function createMcpProbe({ store, setting, runner, mcp_packages, egress, s
     loadTools: loadTools,
     clearState: ({ id: server_id }, { key: principal }) => state.clear({ server_id, principal }),
     removeState: state.remove,
+    async listPrompts(server, caller) {
+      const signal = AbortSignal.timeout(PATIENCE_MS);
+      return { prompts: await askServer(server, caller, (connection) => listPrompts(connection, signal)) };
+    },
+    async fillPrompt(server, filled, caller) {
+      const signal = AbortSignal.timeout(PATIENCE_MS);
+      return { text: await askServer(server, caller, (connection) => fillPrompt(connection, filled, signal)) };
+    },
   };
 }

@@ -27,6 +27,8 @@ export interface McpConnection {
   /** True if the server has asked a person a question. */
   hasAsked(): boolean;
   call(call: McpCall, signal: AbortSignal): Promise<ReturnType<typeof toMcpOutcome>>;
+  /** Sends a request that is not a call, and returns its result; null if the server does not have what it is about. */
+  request(asked: { method: string; params: object; capability: 'prompts' }, signal: AbortSignal): Promise<object | null>;
   /** Returns false if the server does not answer, or has lost the session. */
   ping(): Promise<boolean>;
   /** Resolves when no request is in progress. */
@@ -36,6 +38,7 @@ export interface McpConnection {
 
 const CONNECT_SECONDS = 30;
 const PING_MS = 5_000;
+const REQUEST_MS = 20_000;
 
 /**
  * Connects and initialises. Rejects with a sentence that names the server and the cause. A server that does not support
@@ -123,6 +126,10 @@ async function connectOnce(target: McpTarget, ports: ConnectPorts, version: stri
     isSignedIn: ports.isSignedIn ?? (() => false),
     hasAsked: questions.hasAsked,
     call: createCalls({ requests, questions, end, sends_params, call_ms: ports.call_ms }),
+    async request({ capability, ...request }, signal) {
+      if (!client.getServerCapabilities()?.[capability]) return null;
+      return requests.send(request, { signal, expiry: AbortSignal.timeout(REQUEST_MS) });
+    },
     ping: requests.ping,
     whenIdle: requests.whenIdle,
     async close() {

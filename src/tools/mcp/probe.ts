@@ -3,7 +3,7 @@ import type { McpListedTool } from '../../store/resources/mcp-listings.ts';
 import type { PersonalFetch } from './bearer.ts';
 import { type McpServerConfig, type McpTarget, type OpenToken, resolveTarget } from './config.ts';
 import type { ConnectPorts } from './connect-ports.ts';
-import { connect } from './connection.ts';
+import { connect, type McpConnection } from './connection.ts';
 import { toMcpToolRecord } from './listing.ts';
 
 export interface ProbeResult {
@@ -31,19 +31,30 @@ const LONGEST_CONNECT_SECONDS = 30;
  */
 export async function probeMcp(server: McpServerConfig, ports: ProbePorts, signal: AbortSignal): Promise<ProbeResult> {
   try {
-    const target = await resolveTarget(server, ports.openToken);
-    const { connect_seconds = LONGEST_CONNECT_SECONDS } = target;
-    const short = { ...target, connect_seconds: Math.min(connect_seconds, LONGEST_CONNECT_SECONDS) };
-    const connection = await connect(short, { ...ports, ...ports.fetchFor?.(target) }, ports.version);
-    try {
+    return await withMcpServer(server, ports, async (connection) => {
       const { tools, problems } = await connection.list(signal);
       const error = problems.length > 0 ? problems.join('; ') : null;
       return { success: true, tools: tools.map(toMcpToolRecord), signed_in: connection.isSignedIn(), error };
-    } finally {
-      await connection.close().catch(() => {});
-    }
+    });
   } catch (error) {
     if (isSecretNotGranted(error)) throw error;
     return { success: false, tools: [], signed_in: false, error: formatRefusal(error as Error) };
+  }
+}
+
+/** Connects to a server, does the work, and disconnects. */
+export async function withMcpServer<T>(
+  server: McpServerConfig,
+  ports: ProbePorts,
+  work: (connection: McpConnection) => Promise<T>,
+): Promise<T> {
+  const target = await resolveTarget(server, ports.openToken);
+  const { connect_seconds = LONGEST_CONNECT_SECONDS } = target;
+  const short = { ...target, connect_seconds: Math.min(connect_seconds, LONGEST_CONNECT_SECONDS) };
+  const connection = await connect(short, { ...ports, ...ports.fetchFor?.(target) }, ports.version);
+  try {
+    return await work(connection);
+  } finally {
+    await connection.close().catch(() => {});
   }
 }

@@ -123,6 +123,7 @@ const OPERATIONS: Record<keyof typeof RULES, string[]> = {
   change: [...shared.flatMap(({ change }) => change), ...['PUT /api/mcps/{id}/tools', 'PUT /api/custom-tools/{id}/env-mapping']],
   use: [
     ...['POST /api/providers/{id}/test', 'POST /api/mcps/{id}/test', 'POST /api/mcps/{id}/tools/refresh'],
+    ...['POST /api/mcps/{id}/prompts', 'POST /api/mcps/{id}/prompts/fill'],
     ...['POST /api/knowledge-sources/{id}/test', 'POST /api/custom-tools/{id}/run', 'POST /api/mcps/{id}/sign-in'],
   ],
   each: ['DELETE /api/mcps/{id}/sign-in'],
@@ -208,6 +209,7 @@ const EXCEPTIONS: Record<string, (typeof REFERENCES)[string] | 'plain'> = {
   'POST /v1/responses conversation.id': 'conversation',
   // The id is compared with the server of the sign-in that was begun.
   'POST /api/mcps/sign-in server_id': 'plain',
+  'POST /api/mcps/{id}/prompts/fill name': 'plain',
   'POST /mcp id': 'plain',
   'POST /mcp [].id': 'plain',
 };

@@ -52,6 +52,7 @@ const SPECIAL: Record<string, (own: MadeTenant) => unknown> = {
   'POST /api/mcps/import': ({ trap, names }) => ({ mcpServers: { [`${names.mcps}_in`]: { url: `${trap.url}/imported` } } }),
   'POST /api/mcps/sign-in': () => ({ state: 'made up', code: 'made up' }),
   'PUT /api/mcps/{id}/tools': () => ({ allowed_tools: [] }),
+  'POST /api/mcps/{id}/prompts/fill': () => ({ name: 'none' }),
   'POST /api/guardrails/{id}/check': () => ({ text: 'x' }),
   'POST /api/knowledge-items/query': () => ({ query: 'common' }),
   'POST /api/memories/search': ({ ids }) => ({ agent_id: ids.agents, query: `${PRIVATE} known key value` }),
