@@ -27,7 +27,8 @@ const PACKAGES = [
 const MAKE = `
 import fcntl, os, shutil, subprocess, sys
 venv, *packages = sys.argv[1:]
-step = lambda *command: subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=150)
+def step(*command):
+    if subprocess.run(command, stdout=subprocess.DEVNULL, timeout=150).returncode: sys.exit(1)
 with open(venv + '.lock', 'w') as lock:
     fcntl.flock(lock, fcntl.LOCK_EX)
     if not os.path.exists(venv + '.complete'):
@@ -75,7 +76,7 @@ export async function makeOnce(venv: string, packages: readonly string[]): Promi
     const { stdout } = await run('python3', ['-c', MAKE, venv, ...packages]);
     return stdout.includes('made');
   } catch (error) {
-    const said = (error as { stderr?: string }).stderr?.trim().split('\n').slice(-3).join('\n') ?? '';
+    const said = (error as { stderr?: string }).stderr?.trim().split('\n').slice(-2).join('; ') ?? '';
     throw new Error(`The Python environment of the tests could not be made (${packages.join(', ')}): ${said || error}`);
   }
 }
