@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { toMcpTask } from '../../../src/api/compat/mcp/run-tasks.ts';
+import { describeRunTask } from '../../../src/api/compat/mcp/run-tasks.ts';
 import { TASK_STATUSES } from '../../../src/domain/statuses.ts';
 
 const AT = {
@@ -7,7 +7,7 @@ const AT = {
   started_at: '2026-01-31T12:00:07.000Z',
   completed_at: '2026-01-31T12:00:31.000Z',
 };
-const task = (more: object = {}) => toMcpTask({ id: 't-1', status: 'running', error: null, ...AT, ...more } as never);
+const task = (more: object = {}) => describeRunTask({ id: 't-1', status: 'running', error: null, ...AT, ...more } as never);
 
 describe('a run as a task of MCP', () => {
   it('has the status that clients know', () => {
