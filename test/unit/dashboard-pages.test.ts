@@ -14,7 +14,7 @@ beforeAll(async () => {
   vi.stubGlobal('location', { origin: 'https://perdura.example' });
   vi.useFakeTimers({ toFake: ['Date'], now: NOON });
   the = await loadScreens();
-});
+}, 60_000);
 afterAll(() => {
   vi.useRealTimers();
   vi.unstubAllGlobals();

@@ -26,7 +26,7 @@ const SETTLED = [
   { only_pending: true },
 ];
 
-it('a task that ends before it ran tells its webhook, lets the next one begin, and has its execution halted', async () => {
+it('a task that ends before it ran delivers its webhook, lets the next one begin, and has its execution halted', async () => {
   expect(await end({ ended: true, next: 'next', webhook: 'hook' })).toEqual([
     SETTLED,
     ['deliver', { id: 'hook', owner: 'local:alice' }],

@@ -399,9 +399,9 @@ describe('a server that is not reached', () => {
     const report = (sentence: string) => {
       reports.push(sentence);
       // Longer than the server has for its connection.
-      setTimeout(installed.resolve, 1_200);
+      setTimeout(installed.resolve, 3_200);
     };
-    const { notes } = await found({ ...launched, connect_seconds: 1 }, { ports: patient.ports, report });
+    const { notes } = await found({ ...launched, connect_seconds: 3 }, { ports: patient.ports, report });
     expect(notes).toMatchObject([{ event: 'mcp_connected' }]);
     expect(reports).toEqual(['Installing odd@1.0.0 for the MCP server odd: once, which can take some minutes']);
     await patient.close();

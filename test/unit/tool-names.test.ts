@@ -19,7 +19,7 @@ describe('the name that a tool is shown by', () => {
     ]);
   });
 
-  it.each([56, 57, 59, 60, 63, 64])('has at most 64 characters and is known by its number: %d of its own', (length) => {
+  it.each([56, 57, 59, 60, 63, 64])('has at most 64 characters and is known by its number, if the tool has one of %d', (length) => {
     const used = new Map<string, object>();
     const own = 'x'.repeat(length);
     const names = [1, 2, 3, 4].map(() => take(used, own));

@@ -23,7 +23,14 @@ async function install(packages: readonly string[], { cache, folder }: { cache: 
   const draft = await mkdtemp(join(cache, 'draft-'));
   try {
     await writeFile(join(draft, 'package.json'), '{"private": true}');
-    const flags = ['--no-audit', '--no-fund', '--ignore-scripts', '--loglevel=error', '--fetch-retries=1', '--fetch-timeout=60000'];
+    const flags = [
+      '--no-audit',
+      '--no-fund',
+      '--ignore-scripts',
+      '--loglevel=error',
+      '--fetch-retries=1',
+      '--fetch-timeout=60000',
+    ];
     await promisify(execFile)('npm', ['install', ...flags, ...packages], { cwd: draft, timeout: 150_000 });
     // Another process may have made it in the meantime.
     await rename(draft, folder).catch((error) => {
