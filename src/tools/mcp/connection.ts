@@ -15,6 +15,7 @@ import { createQuestions } from './questions.ts';
 import { createRequests } from './requests.ts';
 import type { toMcpOutcome } from './result.ts';
 import { ConfinedStdio } from './stdio.ts';
+import { isCommand, prepareCommand } from './stdio-server.ts';
 import { createUnreachableError } from './unreachable.ts';
 
 export interface McpConnection {
@@ -91,7 +92,9 @@ async function connectOnce(target: McpTarget, ports: ConnectPorts, version: stri
     if (given_up) throw new Error('the connection was given up');
     transports.push(transport);
   };
-  const opening = openClient({ target, ports, fetch: wire.fetch, version, connect_ms, prepare, onTransport });
+  // An installation has time of its own.
+  const startCommand = isCommand(target) ? await prepareCommand(target, ports) : undefined;
+  const opening = openClient({ target, ports, fetch: wire.fetch, version, connect_ms, startCommand, prepare, onTransport });
   const { client, transport, is_stateless } = await withTimeLimit(refusal.orElse(opening), connect_ms).catch(async (thrown) => {
     given_up = true;
     await closeAll();

@@ -15,7 +15,7 @@ import { type ClientFacts, isDiscovery, requestDiscovery } from './era.ts';
 import { tidyInitialized } from './initialize.ts';
 import { keepRawResults } from './raw-results.ts';
 import { TASKS_EXTENSION } from './server-tasks.ts';
-import { stdioTransport } from './stdio-server.ts';
+import type { ConfinedStdio } from './stdio.ts';
 
 type Fetch = typeof globalThis.fetch;
 
@@ -32,6 +32,8 @@ interface Opening {
   fetch: Fetch;
   version: string;
   connect_ms: number;
+  /** Starts the server, if it is a command. */
+  startCommand?: (() => ConfinedStdio) | undefined;
   /** Prepares a client before it is connected. */
   prepare(client: Client): void;
   /** Receives each transport when it is made, so that it can be closed. */
@@ -50,9 +52,9 @@ const ACCEPTED = 202;
 
 /** Connects a client to a server, in the version of the protocol that the server speaks. */
 export function openClient(opening: Opening): Promise<OpenedClient> {
-  const { endpoint } = opening.target;
-  if (endpoint.kind === 'stdio') return openOverStdio(opening, { ...opening.target, endpoint });
-  return openOverHttp(opening, endpoint);
+  const { target, startCommand } = opening;
+  if (startCommand) return openOverStdio(opening, startCommand);
+  return openOverHttp(opening, target.endpoint as HttpEndpoint);
 }
 
 async function openOverHttp(opening: Opening, { kind, url, headers }: HttpEndpoint): Promise<OpenedClient> {
@@ -81,11 +83,10 @@ async function openOverHttp(opening: Opening, { kind, url, headers }: HttpEndpoi
 }
 
 type HttpEndpoint = Exclude<McpTarget['endpoint'], { kind: 'stdio' }>;
-type StdioTarget = Parameters<typeof stdioTransport>[0];
 
-async function openOverStdio(opening: Opening, target: StdioTarget): Promise<OpenedClient> {
+async function openOverStdio(opening: Opening, startCommand: () => ConfinedStdio): Promise<OpenedClient> {
   const startTransport = async () => {
-    const transport = await stdioTransport(target, opening.ports);
+    const transport = startCommand();
     opening.onTransport(transport);
     await transport.start();
     return transport;

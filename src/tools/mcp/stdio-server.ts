@@ -9,11 +9,14 @@ import { createUnreachableError } from './unreachable.ts';
 
 type StdioTarget = McpTarget & { endpoint: { kind: 'stdio' } };
 
+/** True if the server is a command. */
+export const isCommand = (target: McpTarget): target is StdioTarget => target.endpoint.kind === 'stdio';
+
 /**
- * Starts a server that is a command. Its package, if it has one, is installed first; only the installation has network access
- * for that.
+ * Prepares to start a server that is a command, and returns what starts it, as often as needed. Its package, if it has one, is
+ * installed first; only the installation has network access for that.
  */
-export async function stdioTransport(target: StdioTarget, ports: ConnectPorts): Promise<ConfinedStdio> {
+export async function prepareCommand(target: StdioTarget, ports: ConnectPorts): Promise<() => ConfinedStdio> {
   const { name, endpoint, network, paths } = target;
   const { packages, message_bytes = BYTE_LIMITS.message } = ports;
   const { command, args, env, launch } = endpoint;
@@ -23,8 +26,10 @@ export async function stdioTransport(target: StdioTarget, ports: ConnectPorts): 
   const program = launch && packages && (await installProgram(target, launch, ports));
   const confined = { command, args, env, network, paths: paths.map(parseHostPath) };
   const started = program ? { ...confined, ...program, args: args.slice(launch.used) } : confined;
-  transport = new ConfinedStdio(start, started, message_bytes);
-  return transport;
+  return () => {
+    transport = new ConfinedStdio(start, started, message_bytes);
+    return transport;
+  };
 }
 
 /** Returns the function that starts the server's process: in its state, if it keeps one. */
