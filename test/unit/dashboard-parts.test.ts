@@ -200,3 +200,73 @@ describe('the results of an evaluation', () => {
     expect(Object.keys(readLinks(three!))).toEqual([]);
   });
 });
+
+describe('the details of a run', () => {
+  it('name when it started and ended, and what it came from', () => {
+    const task = {
+      ...{ id: 't', definition_hash: 'abc', trigger: 'schedule', scheduled_agent_id: 's7', response: 'Done.' },
+      ...{ forked_from: { task_id: 't3', step: 5 }, started_at: at(3), completed_at: at(7) },
+    };
+    const html = the.render(the.Details, { props: { task }, replies: { list_task_webhooks: page([]) } });
+    const { Started, Ended, Trigger } = readFacts(html);
+    expect([Started, Ended, Trigger]).toEqual([expect.stringContaining('3 Mar'), expect.stringContaining('7 Mar'), 'schedule']);
+    expect(readLinks(html)).toEqual({
+      'the schedule that started it': '/scheduled-agents/s7',
+      'step 5 of another run': '/tasks/t3',
+    });
+  });
+});
+
+describe('the tools of an MCP server', () => {
+  const tool = (name: string, allowed: boolean) => ({ name, allowed, effect: 'read', description: `To ${name}` });
+  const shown = (tools: object[], listed_at: string | null, me?: object) =>
+    the.render(the.McpTools, {
+      props: { id: 'm' },
+      replies: { list_mcp_tools: { tools, listed_at }, get_me: me },
+      signed_in: true,
+    });
+  /** The boxes that are ticked, and those that cannot be changed. */
+  const boxes = (html: string) =>
+    ['checked', 'disabled'].map((state) =>
+      [...html.matchAll(/<input([^>]*)>/g)].map(([, attributes = '']) => attributes.includes(` ${state}=""`)),
+    );
+
+  it('are unknown until they were listed', () => {
+    expect(toText(shown([], null))).toContain('The tools have not been listed yet.');
+    expect(toText(shown([], at(3)))).toContain('The server offers no tools.');
+  });
+
+  it('are ticked if agents can use them; the last one stays ticked', () => {
+    const tools = [tool('a', true), tool('b', false), tool('c', true)];
+    expect(boxes(shown(tools, at(3)))).toEqual([
+      [true, false, true],
+      [false, false, false],
+    ]);
+    expect(boxes(shown([tool('a', false), tool('b', true)], at(3)))[1]).toEqual([false, true]);
+    const viewer = shown(tools, at(3), { role: 'viewer', scopes: ['read'], service_key_id: null });
+    expect(boxes(viewer)[1]).toEqual([true, true, true]);
+    expect(toText(viewer)).toContain('Your role viewer does not have the scope write');
+  });
+});
+
+describe('the items of a dataset', () => {
+  it('have their expected answer, their recorded calls and their run', () => {
+    const item = (more: object) => ({
+      id: 'i',
+      dataset_id: 'd',
+      prompt: 'Which?',
+      expected: null,
+      calls: [],
+      source_task_id: null,
+      created_at: at(3),
+      ...more,
+    });
+    const items = [item({ expected: false, calls: [{}, {}], source_task_id: 't7' }), item({ id: 'j' })];
+    const html = the.render(the.Items, { props: { dataset_id: 'd' }, replies: { list_dataset_items: page(items) } });
+    const [one, two] = html.split('<details').slice(1);
+    expect(toText(`<p${one}`)).toMatch(/^Which\? false .*Expected answer .*Added 3 Mar.* Recorded 2 tool calls Taken from a run/);
+    expect(readLinks(one!)).toEqual({ 'a run': '/tasks/t7' });
+    expect(toText(`<p${two}`)).toContain('no expected answer');
+    expect(toText(`<p${two}`)).not.toMatch(/Recorded|Taken from/);
+  });
+});
