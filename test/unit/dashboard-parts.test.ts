@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import type { ZodObject, ZodType } from 'zod';
 import { ApiProblem } from '../../src/dashboard/api/call.ts';
 import { loadScreens, readButtons, readFacts, readLinks, toText } from '../support/browser/rendered.ts';
 
 const NOON = Date.UTC(2026, 0, 31, 12);
 const at = (day: number) => new Date(Date.UTC(2019, 2, day, 12, 11, 13)).toISOString();
+const ID = '0197a0c4-6b1e-7c3a-9f57-0d2c5a1be007';
 const page = (items: object[]) => ({ items, total: items.length, next: null });
 
 let the: Awaited<ReturnType<typeof loadScreens>>;
@@ -268,5 +270,42 @@ describe('the items of a dataset', () => {
     expect(readLinks(one!)).toEqual({ 'a run': '/tasks/t7' });
     expect(toText(`<p${two}`)).toContain('no expected answer');
     expect(toText(`<p${two}`)).not.toMatch(/Recorded|Taken from/);
+  });
+});
+
+describe('each list of records', () => {
+  it('asks for what its search and its filters name, each of which the service knows', () => {
+    const asked_queries: object[] = [];
+    for (const [slug, { endpoints, filters = [], title }] of Object.entries(the.CATALOG)) {
+      const { query, operation } = endpoints.list as unknown as { query: ZodType; operation: string };
+      const wanted = filters.map((filter) => [filter.name, 'of' in filter ? ID : filter.options.at(-1)!]);
+      const search = { q: 'seven', ...Object.fromEntries(wanted) };
+      expect([slug, query.parse(search)]).toEqual([slug, expect.objectContaining(search)]);
+      const asked: object[] = [];
+      const list = ({ query }: { query: object }) => {
+        asked.push(query);
+        return page([]);
+      };
+      const html = the.render(the.ListPage, {
+        ...{ at: `/${slug}?${new URLSearchParams(search)}`, path: '/:resource', replies: { [operation]: list } },
+      });
+      const text = toText(html);
+      expect([slug, asked.slice(0, 1)]).toEqual([slug, [expect.objectContaining(search)]]);
+      expect(text).toContain(title);
+      expect(text).toContain('No match. Change the search or the filters.');
+      asked_queries.push(search);
+    }
+    expect(asked_queries.length).toBeGreaterThan(9);
+  });
+
+  it('offers each choice that the service has for a filter', () => {
+    for (const [slug, { endpoints, filters = [] }] of Object.entries(the.CATALOG))
+      for (const filter of filters) {
+        if (!('options' in filter)) continue;
+        const { query } = endpoints.list as unknown as { query: ZodObject };
+        let schema = query.shape[filter.name] as { options?: string[]; unwrap?(): never };
+        while (schema.unwrap) schema = schema.unwrap();
+        expect([slug, [...filter.options].sort()]).toEqual([slug, [...schema.options!].sort()]);
+      }
   });
 });

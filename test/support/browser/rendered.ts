@@ -22,6 +22,7 @@ const SCREENS = {
   Failure: 'ui/states.tsx',
   Items: 'datasets/items.tsx',
   KeyPanel: 'resources/panels/key-panel.tsx',
+  ListPage: 'resources/pages.tsx',
   McpPanel: 'resources/panels/mcp-panel.tsx',
   McpTools: 'resources/panels/mcp-tools.tsx',
   NeedsAlert: 'resources/needs.tsx',
