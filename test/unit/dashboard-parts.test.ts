@@ -309,3 +309,35 @@ describe('each list of records', () => {
       }
   });
 });
+
+describe('the page that creates a record', () => {
+  it('begins with what its address names, as a link from another screen does', () => {
+    const shown = (at: string) => the.render(the.CreatePage, { at, path: '/:resource/new' });
+    const values = (html: string) => [...html.matchAll(/<(?:input|textarea)[^>]*\svalue="([^"]+)"/g)].map(([, value]) => value);
+    for (const [slug, { noun }] of Object.entries(the.CATALOG)) {
+      const html = shown(`/${slug}/new?name=Seven&title=Seven&key=Seven&unknown=Eleven`);
+      expect([slug, values(html).filter((value) => /Seven|Eleven/.test(value!))]).toEqual([slug, ['Seven']]);
+      expect(toText(html)).toContain(`New ${noun}`);
+      expect(Object.keys(readButtons(html))).toContain(`Create ${noun}`);
+    }
+    expect(toText(shown('/nothing/new'))).not.toContain('Create');
+  });
+});
+
+describe('the page of a record', () => {
+  it('names it, says who made it and when it was changed, and which tokens it needs', () => {
+    const skill = {
+      ...{ id: ID, name: 'Sums', description: 'Adds', instructions: 'Add.', tags: [], created_by: 'alice', needs: ['mine'] },
+      ...{ created_at: at(3), updated_at: at(7), warnings: [{ path: 'instructions', message: 'Short' }] },
+    };
+    const html = the.render(the.EditPage, { at: `/skills/${ID}`, path: '/:resource/:id', replies: { get_skill: skill } });
+    const facts = readFacts(html);
+    expect(facts).toMatchObject({ 'Created by': 'alice', Created: expect.stringContaining('3 Mar') });
+    expect(facts.Changed).toContain('7 Mar');
+    const text = toText(html);
+    expect(text).toContain('Sums');
+    expect(text).toContain('This skill needs a token');
+    expect(text).toContain('instructions : Short');
+    expect(Object.keys(readButtons(html))).toEqual(expect.arrayContaining(['Export', 'Delete …', 'Save changes']));
+  });
+});
