@@ -189,16 +189,35 @@ describe('the JSON of a request', () => {
 
 describe('what a guardrail may hold', () => {
   it.each([
-    ['prompt', { forbidden_patterns: ['a', 'b', 'c'] }, 'forbidden_patterns', 'GUARDRAIL_PATTERNS'],
-    ['output', { required_patterns: ['a'.repeat(11)] }, 'required_patterns.0', 'GUARDRAIL_PATTERN_CHARACTERS'],
-    ['request', { json_schema: { title: 'x'.repeat(100) } }, 'json_schema', 'GUARDRAIL_SCHEMA_CHARACTERS'],
-  ])('is limited: %s %j', async (type, config, path, setting) => {
-    const { status, body } = await guardrail(type, config);
-    expect({ status, errors: body.errors }).toEqual({
-      status: 422,
-      errors: [{ path: `config.${path}`, message: expect.stringContaining(setting) }],
-    });
-  });
+    [
+      'prompt',
+      { forbidden_patterns: ['a', 'b'], required_patterns: ['c', 'd'] },
+      { forbidden_patterns: ['a', 'b', 'c'] },
+      ...['forbidden_patterns', 'GUARDRAIL_PATTERNS'],
+    ],
+    [
+      'output',
+      { required_patterns: ['a'.repeat(10)] },
+      { required_patterns: ['b', 'a'.repeat(11)] },
+      ...['required_patterns.1', 'GUARDRAIL_PATTERN_CHARACTERS'],
+    ],
+    [
+      'request',
+      { json_schema: { title: 'x'.repeat(88) } },
+      { json_schema: { title: 'x'.repeat(89) } },
+      ...['json_schema', 'GUARDRAIL_SCHEMA_CHARACTERS'],
+    ],
+  ] as [string, object, object, string, string][])(
+    'is limited: %s, with %j allowed',
+    async (type, allowed, config, path, setting) => {
+      expect((await guardrail(type, allowed)).status).toBe(201);
+      const { status, body } = await guardrail(type, config);
+      expect({ status, errors: body.errors }).toEqual({
+        status: 422,
+        errors: [{ path: `config.${path}`, message: expect.stringContaining(setting) }],
+      });
+    },
+  );
 });
 
 describe('a workspace', () => {

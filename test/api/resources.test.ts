@@ -296,6 +296,16 @@ describe('memories', () => {
       await memories.remove(id);
   });
 
+  it('gives the newest twenty of an agent, the newest first', async () => {
+    const [agent_id, other] = [await agent(), await agent()];
+    const write = (key: string, of = agent_id) =>
+      here.alice.ok(here.alice.post('/api/memories', { agent_id: of, key, value: 'x' }), 201);
+    for (let number = 1; number <= 22; number += 1) await write(`key ${number}`);
+    await write('of another', other);
+    const newest = (await here.alice.get(`/api/memories/stm/${agent_id}`)).body.map(({ key }: { key: string }) => key);
+    expect(newest).toEqual(Array.from({ length: 20 }, (_, index) => `key ${22 - index}`));
+  });
+
   it('refuses an agent that does not exist', async () => {
     const values = { agent_id: '01900000-0000-7000-8000-000000000000', key: 'k', value: 'v' };
     expect(await here.alice.post('/api/memories', values)).toMatchObject({
