@@ -189,6 +189,11 @@ describe('a search in files', () => {
       { pattern: 'last|one', output_mode: 'count', head_limit: 1 },
       'found/b/old.txt:1\n[more follows; the limit of 1 lines is reached]',
     ],
+    [
+      { output_mode: 'content', head_limit: 3 },
+      'found/b/old.txt:1:needle one\nfound/b/old.txt:3:needle two\nfound/c/new.md:2:needle needle',
+    ],
+    [{ head_limit: 2 }, 'found/b/old.txt\nfound/c/new.md'],
     [{ pattern: 'one.hay', multiline: true }, 'found/b/old.txt'],
     [{ pattern: 'one.hay' }, 'No match'],
     [{ path: 'found/c/new.md', output_mode: 'count' }, 'found/c/new.md:2'],

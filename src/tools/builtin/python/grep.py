@@ -14,9 +14,10 @@ def grep(pattern, path=".", glob=None, output_mode="files_with_matches", case_in
     lines = []
 
     def add(text):
-        if len(lines) < head_limit:
-            lines.append(text)
-        return len(lines) < head_limit
+        if len(lines) == head_limit:
+            return False
+        lines.append(text)
+        return True
 
     def content(name, text):
         rows = text.split("\n")
