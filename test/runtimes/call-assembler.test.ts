@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { MOST_CALLS } from '../../src/domain/normalise.ts';
 import { assembleCalls, type CallPart } from '../../src/runtimes/call-assembler.ts';
 
 interface Called {
@@ -210,6 +211,41 @@ describe('assembles', () => {
     ],
     ['null before the arguments', [[part('look', 'null', { index: 0, id: 'a' })], [part(undefined, OSLO, { index: 0 })]], [oslo]],
     ['ids that are numbers', [[part('look', OSLO, { id: 1 })], [part('look', ROME, { id: 2 })]], [oslo, rome]],
+    [
+      'calls without arguments whose ids are numbers',
+      [[part('ping', '', { id: 1 })], [part('ping', '', { id: 2 })]],
+      [
+        { name: 'ping', args: {} },
+        { name: 'ping', args: {} },
+      ],
+    ],
+    [
+      'another index with every piece',
+      [
+        [part('look', '', { index: 0, id: 'a' })],
+        [part(undefined, '{"city":', { index: 1 })],
+        [part(undefined, '"Oslo"}', { index: 2 })],
+      ],
+      [oslo],
+    ],
+    [
+      'two calls without marks, piece by piece in one list',
+      [
+        [part('look', '{"city":"Os'), part('look', '{"city":"Ro')],
+        [part(undefined, 'lo"}'), part(undefined, 'me"}')],
+      ],
+      [oslo, rome],
+    ],
+    [
+      'a call without arguments before another, without marks',
+      [[part('ping', '{}')], [part('look', '')], [part(undefined, OSLO)]],
+      [{ name: 'ping', args: {} }, oslo],
+    ],
+    [
+      'a name that comes as far as it is known',
+      [[part('loo', '', { index: 0, id: 'a' })], [part('look', '', { index: 0 })], [part(undefined, OSLO, { index: 0 })]],
+      [oslo],
+    ],
     ['a name that comes again at the end', [[part('look', OSLO)], [part('look', '')]], [oslo]],
   ])('%s', (_, chunks, expected) => expect(assemble(chunks)).toEqual(expected));
 
@@ -227,6 +263,14 @@ describe('assembles', () => {
     expect(assembler.all().map(({ arguments: args }) => args)).toEqual(texts.slice(0, 2));
   });
 
+  it('no more calls than a reply may have', () => {
+    const assembler = assembleCalls();
+    const calls = Array.from({ length: MOST_CALLS }, (_, index) => part('ping', '{}', { index, id: `${index}` }));
+    for (const call of calls) assembler.add([call]);
+    expect(() => assembler.add([part('ping', '{}', { index: MOST_CALLS, id: 'more' })])).toThrow(/calls/);
+    expect(assembler.all()).toHaveLength(MOST_CALLS);
+  });
+
   it('arguments that are not JSON as they came', () => {
     const calls = (chunks: CallPart[][]) => {
       const assembler = assembleCalls();
@@ -235,6 +279,8 @@ describe('assembles', () => {
     };
     expect(calls([[part('look', '{"city":', { index: 0 })], [part(undefined, 'Oslo', { index: 0 })]])).toEqual(['{"city":Oslo']);
     expect(calls([[part('look', OSLO + ROME, { index: 0 })]])).toEqual([OSLO + ROME]);
+    const cut = [[part('look', '{"city":"Oslo"', { id: 'a' })], [part('look', ROME, { id: 'b' })]];
+    expect(calls(cut)).toEqual(['{"city":"Oslo"', ROME]);
     expect(calls([[part('look', '['.repeat(5_000), { index: 0 })]])).toEqual(['['.repeat(5_000)]);
   });
 });

@@ -76,6 +76,26 @@ const WHOLE_JSON = {
   choices: [{ index: 0, message: { role: 'assistant', content: 'whole answer' } }],
 };
 
+describe('calls of older servers are assembled', () => {
+  const named = { name: 'look', arguments: '{"city":"Oslo"}' };
+  it.each<[string, object[]]>([
+    ['as function_call', [{ function_call: named }]],
+    [
+      'as function_call in pieces',
+      [{ function_call: { name: 'look', arguments: '{"city":' } }, { function_call: { arguments: '"Oslo"}' } }],
+    ],
+    ['as one call in place of a list', [{ tool_calls: { index: 0, id: 'a', function: named } }]],
+    ['with fields next to the function', [{ tool_calls: [{ index: 0, id: 'a', ...named }] }]],
+    [
+      'with an object for the text',
+      [{ tool_calls: [{ index: 0, id: 'a', function: { ...named, arguments: { city: 'Oslo' } } }] }],
+    ],
+  ])('%s', async (_, deltas) => {
+    const { calls } = await ask({ body: deltas.map((delta) => chunk(delta)).join('') + chunk({}, 'tool_calls') + DONE });
+    expect(calls.map(({ id: __, ...call }) => call)).toEqual([named]);
+  });
+});
+
 describe('an answer ends', () => {
   it.each<[string, Body]>([
     ['with [DONE] alone', stored('done_no_finish')],
@@ -85,9 +105,23 @@ describe('an answer ends', () => {
       { body: chunk({ content: 'whole answer' }) + frame({ choices: [], usage: { prompt_tokens: 3, completion_tokens: 2 } }) },
     ],
     ['with a finish_reason of another vendor', { body: chunk({ content: 'whole answer' }) + chunk({}, 'end_turn') }],
+    ...['FinishReason.STOP', 'FINISH_REASON_STOP', 'stop-sequence', 'End Turn'].map((word): [string, Body] => [
+      `with ${word}`,
+      { body: chunk({ content: 'whole answer' }) + chunk({}, word) },
+    ]),
     ['with "null" before its reason', { body: chunk({ content: 'whole answer' }, 'null') + chunk({}, 'STOP') }],
   ])('%s', async (_, body) => {
     expect(await ask(body)).toMatchObject({ text: 'whole answer', finish: 'stop' });
+  });
+
+  it.each(['null', 'none', 'FINISH_REASON_UNSPECIFIED', 'NOT_FINISHED', 'incomplete'])('not with %s', async (reason) => {
+    expect(await failure(ask({ body: chunk({ content: 'half' }, reason) }))).toMatchObject({ code: 'model_stream_cut' });
+  });
+
+  it('not with text that nobody expects, which is shown', async () => {
+    const failed = await failure(ask({ body: 'data: the queue is full\n\n' }));
+    expect(failed).toMatchObject({ code: 'bad_model_response', recoverable: true });
+    expect(failed.message).toContain('the queue is full');
   });
 
   it('with [DONE] after its calls', async () => {
@@ -131,6 +165,9 @@ describe('an answer ends', () => {
     const failed = await failure(ask({ body: HALF + chunk({}, reason) + DONE }));
     expect(failed).toMatchObject({ code: 'model_error', recoverable: true });
     expect(failed.message).toContain(reason);
+    expect(failed.message.includes('a tool call that its endpoint cannot read')).toBe(
+      /tool_use|tool_call|function_call/i.test(reason),
+    );
   });
 
   it.each(['finish_error', 'finish_insufficient'])('as failed in %s', async (name) => {

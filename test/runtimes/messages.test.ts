@@ -30,7 +30,7 @@ describe('a request of the Messages API', () => {
     const base_url = server.url.replace('/v1', '');
     const provider = { provider_type: 'anthropic_messages', base_url, api_key_token_name: 'key' } as const;
     await reply(provider, { ...(call_settings && { call_settings }) });
-    return server.requests.at(-1)!.headers;
+    return server.headers.at(-1)!;
   }
 
   it.each([{ temperature: 0.5 }, { top_p: 0.5 }])('with %j has the version that takes it', async (call_settings) => {

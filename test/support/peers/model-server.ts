@@ -22,11 +22,9 @@ export type Answer = (response: ServerResponse, request: ModelRequest) => Promis
 export interface ModelServer {
   url: string;
   /** The requests so far, oldest first, each with its authorization and trace. */
-  requests: (ModelRequest & {
-    authorization: string | undefined;
-    traceparent: string | undefined;
-    headers: IncomingMessage['headers'];
-  })[];
+  requests: (ModelRequest & { authorization: string | undefined; traceparent: string | undefined })[];
+  /** The headers of each request. */
+  headers: IncomingMessage['headers'][];
   /** The number of connections that the client dropped before the answer was complete. */
   aborted(): number;
   /** Sets the answers to the next requests. A request beyond the script is refused and recorded. */
@@ -134,6 +132,7 @@ export const hangs =
 
 export async function startModelServer(): Promise<ModelServer> {
   const requests: ModelServer['requests'] = [];
+  const headers: ModelServer['headers'] = [];
   const answers: Answer[] = [];
   const answersByPrompt = new Map<string, Answer[]>();
   let rest: Answer = fails(500, { message: 'the script has run out' });
@@ -152,8 +151,8 @@ export async function startModelServer(): Promise<ModelServer> {
       ...body,
       authorization: request.headers.authorization,
       traceparent: request.headers.traceparent as string | undefined,
-      headers: request.headers,
     });
+    headers.push(request.headers);
     response.once('close', () => {
       if (!response.writableFinished) aborted += 1;
     });
@@ -174,6 +173,7 @@ export async function startModelServer(): Promise<ModelServer> {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
     requests,
+    headers,
     aborted: () => aborted,
     script: (...more) => void answers.push(...more),
     scriptPrompt: (prompt, ...more) => void answersByPrompt.set(prompt, [...(answersByPrompt.get(prompt) ?? []), ...more]),
