@@ -120,6 +120,12 @@ describe('a server with resources', () => {
     expect(await call('list_resources', { cursor: 'b' })).toEqual({ content: 'docs://last (The last)', failed: false });
   });
 
+  it('in name only has no tool for them', async () => {
+    const { tools, notes } = await scripted({ 'resources/list': () => ({ resources: [] }) });
+    expect(tools.map(({ tool }) => tool)).toEqual(['act']);
+    expect(notes.map(({ event }) => event)).toEqual(['mcp_connected']);
+  });
+
   it('that cannot list them keeps its tools, and the log has the reason', async () => {
     const { tools, notes } = await scripted({});
     expect(tools.map(({ tool }) => tool)).toEqual(['act']);

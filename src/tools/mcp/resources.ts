@@ -22,9 +22,11 @@ export async function addResourceTools(listing: Listing, server_name: string, as
     const { resources, nextCursor } = (await ask({ method: METHODS.list_resources, params: {} })) as Page;
     const templates = await ask({ method: 'resources/templates/list', params: {} }).catch(() => ({}));
     const entries = [...readEntries(resources), ...readEntries((templates as Page).resourceTemplates)];
+    // Many servers say that they have resources, and have none.
+    if (entries.length === 0 && typeof nextCursor !== 'string') return;
     const { text, is_whole } = fill(entries);
     add(listing, 'read_resource', {
-      description: `Reads a resource of the MCP server ${server_name} by its address. ${entries.length > 0 ? `Resources:\n${text}` : 'It lists none.'}`,
+      description: `Reads a resource of the MCP server ${server_name} by its address. Resources:\n${text}`,
       properties: { uri: { type: 'string', description: 'The address; placeholders in braces are filled in' } },
       required: ['uri'],
     });
