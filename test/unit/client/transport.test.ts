@@ -107,16 +107,18 @@ describe('an answer that is none', () => {
   });
 
   it('is waited for no longer than eight seconds at a time, and as often as the caller wants', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] });
     const { client, sent } = clientOf(Array(8).fill(down()), { max_retries: 6 });
     const failed = expect(client.tasks.get('t')).rejects.toBeInstanceOf(PerduraError);
     for (const _ of [500, 1_000, 2_000, 4_000]) await vi.advanceTimersToNextTimerAsync();
+    // Each wait is between half of its time and all of it.
     for (const before of [5, 6]) {
+      const waits_since = Date.now();
       await vi.advanceTimersByTimeAsync(3_999);
       expect(sent).toHaveLength(before);
-      // When it is sent is chance, and the next wait begins then.
       await vi.advanceTimersToNextTimerAsync();
       expect(sent).toHaveLength(before + 1);
+      expect(Date.now() - waits_since).toBeLessThanOrEqual(8_000);
     }
     await failed;
     expect(sent).toHaveLength(7);
