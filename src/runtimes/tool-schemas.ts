@@ -1,4 +1,5 @@
 import type { SchemaFamily } from '../domain/provider-presets.ts';
+import { nameReferences } from './references.ts';
 import { findTarget, isSchema, type Schema, toSchemas } from './schema-parts.ts';
 import { toSubsetSchema } from './subset-schemas.ts';
 
@@ -13,7 +14,7 @@ export function toVendorSchema(parameters: Schema, family: SchemaFamily): Schema
   const root = flattenRoot(parameters);
   const cleaned = { ...clean(root, family), type: 'object' };
   const whole = { properties: {}, ...cleaned };
-  return family === 'gemini' || family === 'moonshot' ? toSubsetSchema(whole, family) : dropDeadReferences(whole, whole);
+  return family === 'gemini' || family === 'moonshot' ? toSubsetSchema(whole, family) : nameReferences(whole);
 }
 
 const COMBINED = ['anyOf', 'oneOf', 'allOf', 'not', 'enum', 'const', 'if', 'then', 'else', '$ref'];
@@ -148,19 +149,4 @@ const NOT_IN_GRAMMARS = /\(\?|\\[bBpPuxcAZz]|[*+?}]\?/;
 function isPlainPattern(pattern: string, family: SchemaFamily): boolean {
   if (SPECIAL.test(pattern)) return false;
   return family !== 'local' || (pattern.startsWith('^') && pattern.endsWith('$') && !NOT_IN_GRAMMARS.test(pattern));
-}
-
-/** Leaves out references that lead nowhere, such as into an alternative that has become a property. */
-function dropDeadReferences(value: unknown, root: Schema): Schema {
-  const visit = (part: unknown): unknown => {
-    if (Array.isArray(part)) return part.map(visit);
-    if (!isSchema(part)) return part;
-    const entries = Object.entries(part).filter(
-      ([name, inner]) => name !== '$ref' || typeof inner !== 'string' || findTarget(inner, root) !== undefined,
-    );
-    return Object.fromEntries(
-      entries.map(([name, inner]) => [name, VALUES.includes(name) && !isSchema(inner) ? inner : visit(inner)]),
-    );
-  };
-  return visit(value) as Schema;
 }

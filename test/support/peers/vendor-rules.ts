@@ -181,7 +181,7 @@ export const moonshotTool: ToolRule = (tool) => {
 /** llama.cpp turns schemas into grammars. */
 export const llamaTool: ToolRule = ({ parameters }) =>
   findFault(parameters ?? {}, ({ pattern, $ref }) => {
-    if (typeof $ref === 'string' && !$ref.startsWith('#')) return `Unsupported ref: ${$ref}`;
+    if (typeof $ref === 'string' && !/^#\/[^~%]+$/.test($ref)) return `unsupported $ref ${$ref}`;
     if (typeof pattern !== 'string') return null;
     if (!pattern.startsWith('^') || !pattern.endsWith('$')) return "Pattern must start with '^' and end with '$'";
     return pattern.includes('(?') ? 'Unsupported pattern syntax' : null;
