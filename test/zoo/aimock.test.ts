@@ -92,6 +92,7 @@ describe.skipIf(!modules).each(SURFACES)('an independent mock of $what', ({ what
     ['no credits', 'quota_exhausted', 'Insufficient credits'],
     ['out of credit', 'quota_exhausted', 'You exceeded your current quota'],
     ['wrong key', 'model_unauthorized', 'Incorrect API key provided'],
+    ['too long', 'context_window_full', 'maximum context length is 8192 tokens'],
   ] as const;
   it.each(refusals.filter(([prompt]) => !is_nameless || prompt !== 'out of credit'))(
     'has its refusal understood: %s',

@@ -133,6 +133,12 @@ describe.skipIf(!environment)('a LiteLLM proxy', { timeout: 90_000 }, () => {
       refuses(429, { message: 'You exceeded your current quota' }),
       /exceeded your current quota/,
     ],
+    [
+      'a full window',
+      'context_window_full',
+      refuses(400, { message: "This model's maximum context length is 8192 tokens.", code: 'context_length_exceeded' }),
+      /maximum context length is 8192/,
+    ],
   ])('passes %s of the model behind it', async (_what, error_code, failure, sentence) => {
     const task = await run([failure]);
     expect(task).toMatchObject({ status: 'failed', error_code });

@@ -10,7 +10,7 @@ import { baseEnv, type Child, childOf, freePort } from '../support/machine/proce
 import { pythonWith } from '../support/machine/python-venv.ts';
 import { startDroppingProxy } from '../support/peers/dropping-proxy.ts';
 import { until } from '../support/until.ts';
-import { pathOf, personAt, textsOf } from './support.ts';
+import { logsOf, pathOf, personAt, textsOf } from './support.ts';
 
 const PACKAGES = ['xllamacpp==2026.10.11549', 'gguf==0.19.0'];
 const environment = await getOrReport('a server of llama.cpp', () => pythonWith(PACKAGES));
@@ -25,6 +25,24 @@ function startPython(...args: (string | number)[]): Child & { finish(): Promise<
   };
   return { ...child, finish };
 }
+
+/** As MCP servers and libraries write them. llama.cpp refuses most of them as they are. */
+const ODD_SCHEMAS: object[] = [
+  { enum: [] },
+  { type: 'array', prefixItems: [{ type: 'string' }], items: false },
+  { type: 'array', items: [{ type: 'string' }] },
+  { type: 'array', items: true },
+  { type: 'object', properties: { any: true } },
+  { $ref: '#/$defs/Text' },
+  { type: 'array', items: { $ref: '#' } },
+  { type: 'string', pattern: '^(?=.*[A-Z]).+$' },
+  { type: 'string', pattern: '\\p{L}', format: 'ipv7' },
+  { not: { type: 'string' } },
+  { type: ['string', 'null'], default: null },
+  { anyOf: [{ type: 'object' }, { const: 5 }] },
+  { type: 'object', patternProperties: { '^x': { type: 'string' } } },
+  {},
+];
 
 describe.skipIf(!environment)('a server of llama.cpp', { timeout: 90_000 }, () => {
   let here: TestInstallation;
@@ -82,6 +100,31 @@ describe.skipIf(!environment)('a server of llama.cpp', { timeout: 90_000 }, () =
     const task = await run('Do it.', await person.withLook());
     expect(task).toMatchObject({ status: 'completed', response: 'It is cold!', turns: 1 });
     expect(textsOf(task, 'tool')).toEqual(['{"result": "Snow in Oslo."}']);
+  });
+
+  it.each(ODD_SCHEMAS)('is sent a schema that it takes: %j', async (x) => {
+    const input_schema = { type: 'object', properties: { x }, required: ['x'], $defs: { Text: { type: 'string' } } };
+    const tool_definitions = [{ name: 'odd', description: 'Odd.', input_schema }];
+    const task = await run('Do it.', { ...(await person.withLook()), tool_definitions });
+    expect(task.error).toBeNull();
+    expect(task).toMatchObject({ status: 'completed', response: 'It is cold!', turns: 1 });
+  });
+
+  it('compacts a conversation that is longer than its window, and says how large that is', async () => {
+    const source_code = "def look(city: str) -> str:\n    return 'AGAIN ' + 'x' * 1_000\n";
+    const look = await person.withLook();
+    await here.alice.ok(here.alice.put(`/api/custom-tools/${look.custom_tool_ids[0]}`, { source_code }));
+    const task = await run('Do it.', look, { max_turns: 6 });
+    expect(task).toMatchObject({ status: 'completed', turns: 6 });
+    expect(logsOf(task)).toEqual(expect.arrayContaining(['context_window_full', 'compaction']));
+    const models = await here.alice.ok(here.alice.get(`/api/models?provider_id=${provider_id}`));
+    expect(models).toMatchObject([{ id: 'tiny', context_window: CONTEXT }]);
+  });
+
+  it('reports a prompt that is longer than its window', async () => {
+    const task = await run(`Read this: ${'x'.repeat(CONTEXT)}`);
+    expect(task).toMatchObject({ status: 'failed', error_code: 'context_window_full' });
+    expect(task.error).toMatch(/exceeds the available context size \(4096 tokens\)/);
   });
 
   it('answers with JSON of a schema', async () => {

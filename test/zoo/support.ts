@@ -23,7 +23,7 @@ export function personAt({ alice, ...here }: TestInstallation) {
       return name;
     },
     /** Returns the tool `look` as a part of an agent. */
-    async withLook(): Promise<object> {
+    async withLook(): Promise<{ custom_tool_ids: string[] }> {
       look ??= makeLook();
       return { custom_tool_ids: [await look] };
     },

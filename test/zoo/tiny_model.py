@@ -1,7 +1,7 @@
 """
 Writes a model file for llama.cpp of two megabytes. It has no knowledge: each token of its vocabulary has one successor, so its answers
-follow from the last token of the prompt, which its chat template chooses. It says something, calls a tool, reports that it is
-done, or writes until it is stopped.
+follow from the last token of the prompt, which its chat template chooses. It says something, calls a tool (again, if the result says
+AGAIN), reports that it is done, or writes until it is stopped.
 """
 
 import sys
@@ -36,7 +36,7 @@ TEMPLATE = """
 {%- if add_generation_prompt -%}
 <|im_start|>assistant
 {% if 'forever' in (messages | last).content -%}<|forever|>
-{%- elif (messages | last).role == 'tool' -%}<|done|>
+{%- elif (messages | last).role == 'tool' and 'AGAIN' not in (messages | last).content -%}<|done|>
 {%- elif tools -%}<|call|>
 {%- else -%}<|say|>
 {%- endif -%}
