@@ -36,6 +36,23 @@ async function summed() {
   return { workflow_id, task_id, name };
 }
 
+describeInBrowser('the thinking of a model', () => {
+  it('is folded before its answer', async ({ page }) => {
+    const workflow_id = await here.workflow();
+    here.model.script(says('<think>two and two</think>\n\nIt is 4.'));
+    const task_id = await here.prompt(workflow_id, 'What is 2 + 2?');
+    await here.ended(task_id);
+    await open(page, `/tasks/${task_id}`);
+    const thinking = page.getByTestId('reasoning');
+    await thinking.getByText('Reasoning').waitFor();
+    expect(await thinking.getByText('two and two').isVisible()).toBe(false);
+    await page.getByText('It is 4.').first().waitFor();
+    expect(await page.getByText('<think>').count()).toBe(0);
+    await thinking.getByText('Reasoning').click();
+    await thinking.getByText('two and two').waitFor();
+  });
+});
+
 describeInBrowser('the waterfall of a run', () => {
   it('is read by keyboard, with the selected row in the URL', async ({ page }) => {
     const { task_id, name } = await summed();

@@ -245,6 +245,7 @@ describe('a body is judged by its bytes', () => {
     'event: heartbeat\ndata:',
     'retry: 3000',
     'id: 7',
+    'event: ping\ndata: {"message":"still here"}',
   ];
   const withSigns = (sign: string, end = DONE) => `${sign}\n\n${HALF}${sign}\n\n${chunk({}, 'stop')}${sign}\n\n${end}`;
   it.each([...SIGNS, ...MORE_SIGNS])('the sign of life %j is skipped', async (sign) => {
@@ -257,6 +258,20 @@ describe('a body is judged by its bytes', () => {
         text: 'half',
         finish: 'stop',
       });
+  });
+
+  it('nothing counts after the end mark', async () => {
+    expect(await ask({ body: HALF + chunk({}, 'stop') + DONE + chunk({ content: ' more' }) })).toMatchObject({ text: 'half' });
+  });
+
+  it.each(['data: ping', 'data: PROCESSING', ': alive'])('the sign of life %j alone is a stream that broke off', async (sign) => {
+    expect(await failure(ask({ body: `${sign}\n\n` }))).toMatchObject({ code: 'model_stream_cut', recoverable: true });
+  });
+
+  it.each(['the engine is dead', '{"why":"the engine is dead"}'])('an event named error with %j is one', async (data) => {
+    const failed = await failure(ask({ body: `${HALF}event: error\ndata: ${data}\n\n${chunk({}, 'stop')}${DONE}` }));
+    expect(failed).toMatchObject({ code: 'model_error' });
+    expect(failed.message).toContain('the engine is dead');
   });
 
   const ENDS = [
