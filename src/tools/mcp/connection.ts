@@ -92,7 +92,7 @@ async function connectOnce(target: McpTarget, ports: ConnectPorts, version: stri
     if (given_up) throw new Error('the connection was given up');
     transports.push(transport);
   };
-  // An installation has time of its own.
+  // The time for the connection begins after an installation.
   const startCommand = isCommand(target) ? await prepareCommand(target, ports) : undefined;
   const opening = openClient({ target, ports, fetch: wire.fetch, version, connect_ms, startCommand, prepare, onTransport });
   const { client, transport, is_stateless } = await withTimeLimit(refusal.orElse(opening), connect_ms).catch(async (thrown) => {

@@ -1,4 +1,4 @@
-// An MCP server of the official SDK over stdio that keeps what it is told in files of its home and its working directory.
+// An MCP server of the official SDK over stdio that keeps what it receives in files of its home and its working directory.
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
