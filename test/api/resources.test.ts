@@ -192,8 +192,8 @@ describe('MCP servers', () => {
       expect.stringMatching(/^command: This installation starts no commands/),
       expect.stringMatching(/^connection_config: You have no stored token named other/),
       expect.stringMatching(/^cwd: `cwd` is not a field/),
-      expect.stringMatching(/^env: The values of LITERAL are stored encrypted/),
       expect.stringMatching(/^env\.KEY: Its placeholder is not filled in here/),
+      expect.stringMatching(/^env: The values of LITERAL are stored encrypted/),
     ]);
     expect(said(remote).sort()).toEqual([
       expect.stringMatching(/^connection_config: You have no stored token named other/),

@@ -97,7 +97,7 @@ describe('security headers', () => {
     for (const page of [replies.docs, replies.dashboard])
       expect(String(page.headers['content-security-policy']).split('; ').sort()).toEqual([
         ...["base-uri 'none'", "connect-src 'self'", "default-src 'self'", "form-action 'self'", "frame-ancestors 'none'"],
-        ...["img-src 'self' data:", "object-src 'none'", "style-src 'self' 'unsafe-inline'"],
+        ...["img-src 'self' data:", "media-src 'self' data:", "object-src 'none'", "style-src 'self' 'unsafe-inline'"],
       ]);
     const statuses = Object.fromEntries(Object.entries(replies).map(([name, { status }]) => [name, status]));
     expect(statuses).toMatchObject({ 401: 401, 404: 404, 413: 413, 415: 415, 421: 421, docs: 200, 'docs script': 200 });

@@ -102,7 +102,7 @@ describe('a fork with changes', () => {
   it('asks another provider, with the key that it may have, and without what only the source knows', async () => {
     const { task_id } = await source();
     await here.core.database.pool.query(
-      `UPDATE task_messages SET extra = '{"reasoning": "mine"}' WHERE task_id = $1 AND position = 0`,
+      `UPDATE task_messages SET extra = '{"reasoning_details": "mine"}' WHERE task_id = $1 AND position = 0`,
       [task_id],
     );
     await here.alice.ok(here.alice.post('/api/tokens', { name: `far-key-${++made}`, value: 'the-key-of-the-far-provider' }));
