@@ -172,6 +172,7 @@ export const SETTLED: Row[] = [
     ['POST', '/api/mcps/{id}/sign-in', '', '201; authorization_url, expires_at'],
     ['POST', '/api/mcps/sign-in', 'state, code, iss', '200; the sign-in'],
     ['DELETE', '/api/mcps/{id}/sign-in', '', '204'],
+    ['DELETE', '/api/mcps/{id}/state', '', '204'],
   ]),
   ...rowsOf('Guardrails', [
     ['POST', '/api/guardrails', 'the fields', '201'],

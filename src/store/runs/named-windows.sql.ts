@@ -40,5 +40,5 @@ export const forgetUnlistedWindows = statement(
   ['provider_id', 'models'],
   `DELETE FROM named_windows WHERE provider_id = :provider_id AND model IN (
     SELECT w.model FROM named_windows w
-      WHERE w.provider_id = :provider_id AND NOT w.is_refusal AND w.model <> ALL (:models::text[]) ORDER BY w.model FOR UPDATE)`,
+      WHERE w.provider_id = :provider_id AND NOT w.is_refusal AND w.model <> ALL (:models::text[]) ORDER BY w.model FOR NO KEY UPDATE)`,
 );

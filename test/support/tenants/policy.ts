@@ -126,7 +126,7 @@ const OPERATIONS: Record<keyof typeof RULES, string[]> = {
     ...['POST /api/mcps/{id}/prompts', 'POST /api/mcps/{id}/prompts/fill'],
     ...['POST /api/knowledge-sources/{id}/test', 'POST /api/custom-tools/{id}/run', 'POST /api/mcps/{id}/sign-in'],
   ],
-  each: ['DELETE /api/mcps/{id}/sign-in'],
+  each: ['DELETE /api/mcps/{id}/sign-in', 'DELETE /api/mcps/{id}/state'],
   begun: ['POST /api/mcps/sign-in'],
   expendable: ['DELETE /api/tokens/{id}', 'DELETE /api/keys/{id}'],
   listed: ['GET /api/tokens/{id}', 'GET /api/keys/{id}', 'GET /api/audit'],
