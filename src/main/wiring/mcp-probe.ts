@@ -21,6 +21,9 @@ const INSTALL_MS = 25_000;
 
 type Needs = Pick<SharedServices, 'store' | 'setting' | 'runner' | 'mcp_packages' | 'egress' | 'secrets' | 'parsers'>;
 
+const createRefusedError = (message: string) =>
+  new AppError('unprocessable', message, { code: 'mcp_refused', errors: [{ path: 'name', message }] });
+
 /** The result is stored with the server only if the caller made the server: for everybody else its secrets do not open. */
 export function createMcpProbe({ store, setting, runner, mcp_packages, egress, secrets, parsers }: Needs): McpProbe {
   const startConfined = setting.config.ALLOW_STDIO_MCP ? runner.startConfined : null;
@@ -60,9 +63,7 @@ export function createMcpProbe({ store, setting, runner, mcp_packages, egress, s
       if (isSecretNotGranted(error) || isMcpSignInNeeded(error)) throw error;
       const reason = secrets.redact.text(formatRefusal(error as Error));
       if (error instanceof McpRefused && error.status !== 401 && error.status !== 403)
-        throw new AppError('unprocessable', `The MCP server ${stored.name} answered with an error: ${reason}`, {
-          code: 'mcp_refused',
-        });
+        throw createRefusedError(`The MCP server ${stored.name} answered with an error: ${reason}`);
       throw createUnavailableError(isMcpFailure(error) ? `The MCP server ${stored.name} cannot be used: ${reason}` : reason);
     }
   }

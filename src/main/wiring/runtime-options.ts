@@ -31,8 +31,11 @@ export const getContextWindow =
 /** Finds the context window of a run's or a chat's model, with the size that its endpoint named. */
 export const windowFinder =
   (core: Pick<SharedServices, 'setting' | 'store'>) =>
-  async (of: Windowed): Promise<ContextWindow> =>
-    getContextWindow(core)(of, of.provider && (await core.store.windows.find(of.provider.id, of.model ?? '')));
+  async (of: Windowed): Promise<ContextWindow> => {
+    const { provider } = of;
+    const asks = provider && provider.context_window === null;
+    return getContextWindow(core)(of, asks ? await core.store.windows.find(provider.id, of.model ?? '') : null);
+  };
 
 /** Keeps the size that the endpoint of a run's model named when it refused a longer request. The default runtime has no provider. */
 export const windowKeeper =

@@ -1,7 +1,7 @@
 import type { StageReport } from './scenes.ts';
 
 const FILLED = /No space left|too much data|File too large|"result": 1/;
-const CLOSED = /Connection closed/;
+const CLOSED = /[Cc]onnection closed|closed the connection/;
 
 /** What each scene comes to: otherwise it did not happen. */
 const OUTCOMES: Record<string, RegExp> = {
