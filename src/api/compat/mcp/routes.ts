@@ -42,7 +42,7 @@ const WAITING = ['tools/call', 'tasks/result', 'tasks/cancel', 'subscriptions/li
 export function mcpEndpointRoutes(api: Api, services: CompatServices, version: string): void {
   mount(api, compat.mcp, async ({ body, holdOpen }, caller) => {
     if (WAITING.some((method) => hasMethod(body, method))) holdOpen();
-    if (isStateless(body)) return serveStateless(services, { body, caller, version });
+    if (isStateless(body)) return serveStateless(services, { body, caller, version, closing: api.closing });
     return new RawReply(async (request, response) => {
       const session_id = request.headers[SESSION] as string | undefined;
       const place = (request_id: string | number) => (session_id ? { session_id, request_id, caller } : null);

@@ -39,25 +39,25 @@ interface Served {
   body: Message;
   caller: Caller;
   version: string;
+  /** Aborted when the server stops. */
+  closing: AbortSignal;
 }
 
 /** Answers a message of the version without a handshake. */
-export function serveStateless(services: CompatServices, { body, caller, version }: Served): RawReply {
+export function serveStateless(services: CompatServices, { body, ...served }: Served): RawReply {
   return new RawReply(async (request, response) => {
-    const createServer = () => createStatelessServer(services, { caller, response, version });
+    const createServer = () => createStatelessServer(services, { ...served, response });
     // A call may take long, so its answer begins at once, with comments that keep the connection open.
     const responseMode = body.method === 'tools/call' ? 'sse' : 'auto';
     await toNodeHandler(createMcpHandler(createServer, { legacy: 'reject', responseMode }))(request, response, body);
   });
 }
 
-interface ServerOptions {
-  caller: Caller;
+interface ServerOptions extends Omit<Served, 'body'> {
   response: ServerResponse;
-  version: string;
 }
 
-function createStatelessServer(services: CompatServices, { caller, response, version }: ServerOptions): Server {
+function createStatelessServer(services: CompatServices, { caller, response, version, closing }: ServerOptions): Server {
   const server = new Server({ name: 'perdura', version }, { capabilities: CAPABILITIES });
   const find = async (task_id: string): Promise<CompatTask> => {
     const task = await findOwnTask(services, caller, task_id);
@@ -71,7 +71,7 @@ function createStatelessServer(services: CompatServices, { caller, response, ver
     const run = await order.then((it) => startRun(services, it, caller)).catch((error: Error) => error);
     if (run instanceof Error) return toErrorResult(formatRefusal(run));
     if (takesTasks(context)) return { ...describeTask(await find(run.task_id)), resultType: 'task', content: [] };
-    return waitForResult(services, run, { context, response });
+    return waitForResult(services, run, { context, response, closing });
   });
   server.setRequestHandler('tasks/get', { params: TaskParams }, async ({ taskId }) => {
     const task = await find(taskId);
@@ -109,20 +109,34 @@ function describeTask(task: CompatTask) {
   return { ...rest, status: status === 'failed' ? ('completed' as const) : status, ttlMs, pollIntervalMs };
 }
 
-/** Waits for the run of a call. A client that closes the answer has cancelled the call. */
+interface Waiting {
+  context: ServerContext;
+  response: ServerResponse;
+  closing: AbortSignal;
+}
+
+/**
+ * Waits for the run of a call. A client that closes the answer has cancelled the call. A server that stops ends its answers first,
+ * and the runs continue.
+ */
 async function waitForResult(
   services: CompatServices,
   run: CompatRun,
-  { context, response }: { context: ServerContext; response: ServerResponse },
+  { context: { mcpReq }, response, closing }: Waiting,
 ): Promise<RunResult> {
-  const { signal, notify, _meta } = context.mcpReq;
+  const { notify, _meta } = mcpReq;
+  const signal = AbortSignal.any([mcpReq.signal, closing]);
   try {
     const progressToken = _meta?.progressToken;
     if (progressToken !== undefined)
       await reportProgress(services, run, { progressToken, response, signal, sendNotification: notify });
     return toRunResult(run, await waitForEnd(services, run, signal));
   } catch (error) {
-    if (signal.aborted) await services.dispatch.halt(run.task_id);
+    if (closing.aborted) throw new ProtocolError(ProtocolErrorCode.InternalError, describeStop(run));
+    if (mcpReq.signal.aborted) await services.dispatch.halt(run.task_id);
     throw error;
   }
 }
+
+const describeStop = ({ task_id }: CompatRun) =>
+  `The server is stopping. Run ${task_id} continues: connect again and read its result with GET /api/tasks/${task_id}`;
