@@ -3,11 +3,12 @@ import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { PassThrough } from 'node:stream';
-import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
 import type { PinnedMcpServer } from '../../src/domain/definition.ts';
 import type { ToolEffect } from '../../src/domain/effects.ts';
 import { createGuardedFetch } from '../../src/egress/guarded-fetch.ts';
 import { discover } from '../../src/tools/mcp/discover.ts';
+import { scheduleReconnection } from '../../src/tools/mcp/open-client.ts';
 import type { McpPackages } from '../../src/tools/mcp/packages/cache.ts';
 import { createMcpPool, type PoolOptions } from '../../src/tools/mcp/pool.ts';
 import { toMcpOutcome } from '../../src/tools/mcp/result.ts';
@@ -155,6 +156,81 @@ it('a server that does not resume its other stream still answers the calls that 
   await refused.promise;
   answer();
   expect(await call).toEqual({ content: 'late', failed: false });
+});
+
+describe('a stream with the answer to a call', () => {
+  const RESULT = { content: [{ type: 'text', text: 'resumed' }] };
+
+  it.each(['1', 'x'.repeat(2_000)])('that is not resumed ends this call, not the others of its connection', async (event_id) => {
+    const calls: { id: number | undefined; response: ServerResponse }[] = [];
+    const both = Promise.withResolvers<void>();
+    const peer = await started(
+      ({ id, method }, response) => {
+        if (method !== 'tools/call') return false;
+        calls.push({ id, response });
+        if (calls.length === 2) both.resolve();
+        return true;
+      },
+      (response, request) => response.writeHead(request.headers['last-event-id'] ? 400 : 405).end(),
+    );
+    const server = overHttp(peer.url);
+    const broken = toolsAt(server).call(callOf('act'), never());
+    await expect.poll(() => calls).toHaveLength(1);
+    const other = toolsAt(server).call(callOf('act'), never());
+    await both.promise;
+    calls[0]?.response.writeHead(200, { 'content-type': 'text/event-stream' });
+    calls[0]?.response.end(`id: ${event_id}\ndata:\n\n`);
+    await expect(broken).rejects.toThrow(ToolUncertain);
+    reply(calls[1]!.response, calls[1]?.id, { result: RESULT });
+    expect(await other).toEqual({ content: 'resumed', failed: false });
+  });
+
+  it('is resumed, also if the server fails once to do it, and an empty continuation ends the call', async () => {
+    let call_id: number | undefined;
+    let asked = 0;
+    const peer = await started(
+      ({ id, method }, response) => {
+        if (method !== 'tools/call') return false;
+        call_id = id;
+        response.writeHead(200, { 'content-type': 'text/event-stream' }).end('id: 1\ndata:\n\n');
+        return true;
+      },
+      (response, request) => {
+        if (request.headers['last-event-id'] !== '1') return response.writeHead(405).end();
+        asked += 1;
+        if (asked === 1) return response.writeHead(500).end();
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        return response.end(
+          asked === 2 ? `data: ${JSON.stringify({ jsonrpc: '2.0', id: call_id, result: RESULT })}\n\n` : ': nothing\n\n',
+        );
+      },
+    );
+    const server = overHttp(peer.url);
+    expect(await toolsAt(server).call(callOf('act'), never())).toEqual({ content: 'resumed', failed: false });
+    await expect(toolsAt(server).call(callOf('act'), never())).rejects.toThrow(ToolUncertain);
+  });
+});
+
+it.each([
+  [0, 1_000],
+  [5_000, 5_000],
+  [2 ** 40, 60_000],
+])('a stream whose server asks to open it again after %i ms is opened after %i ms', (asked_ms, after_ms) => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  try {
+    let count = 0;
+    const reconnect = () => {
+      count += 1;
+    };
+    scheduleReconnection(reconnect, asked_ms);
+    scheduleReconnection(reconnect, asked_ms)();
+    vi.advanceTimersByTime(after_ms - 1);
+    expect(count).toBe(0);
+    vi.advanceTimersByTime(1);
+    expect(count).toBe(1);
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 describe('a server that refuses a call', () => {

@@ -76,7 +76,7 @@ async function connectOnce(target: McpTarget, ports: ConnectPorts, version: stri
     end.reason ??= getReason(reason);
     void closeAll();
   };
-  const wire = createHttpWire(ports.fetch ?? fetch, { replies: target.endpoint.kind === 'http', refuse: refusal.report, lose });
+  const wire = createHttpWire(ports.fetch ?? fetch, { replies: target.endpoint.kind === 'http', refuse: refusal.report });
   const questions = createQuestions(target);
   const prepare = (client: Client) => {
     questions.listen(client);

@@ -4,14 +4,14 @@ import { McpUnreadable, withoutDumps } from './failures.ts';
 
 /**
  * Returns a function that gets the parts of an event stream, and returns the id of the last whole event so far; null if there was
- * none. By such an id the client resumes a stream.
+ * none. By such an id the client resumes a stream. One that is too long to be kept is none.
  */
 export function createIdReader(): (part: Uint8Array) => string | null {
   const decoder = new TextDecoder();
   let last_id: string | null = null;
   const parser = createParser({
     onEvent: ({ id }) => {
-      last_id = id || last_id;
+      if (id) last_id = id.length <= ID_CHARACTERS ? id : null;
     },
   });
   return (part) => {
@@ -19,6 +19,8 @@ export function createIdReader(): (part: Uint8Array) => string | null {
     return last_id;
   };
 }
+
+const ID_CHARACTERS = 1_024;
 
 const getType = ({ headers }: Response) => headers.get('content-type')?.toLowerCase() ?? '';
 

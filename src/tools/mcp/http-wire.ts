@@ -24,15 +24,19 @@ interface WireOptions {
   replies: boolean;
   /** Receives an error that ends the connection: a refused body, or a sign-in that is missing. */
   refuse(error: unknown): void;
-  /** Receives the reason why no answer comes to any request that is in progress. */
-  lose(reason: Error): void;
 }
 
+/** What the body of an event stream answers: a request by its id, and whose request that is. */
 interface Answered {
-  /** The request that the body answers, if it is an event stream; null: none. */
-  request_id: string | number | null;
-  /** True if the body continues the answer to a request. */
-  resumed?: boolean;
+  request_id: string | number;
+  /** Absent: one of the client itself, which has a short time-out. */
+  request: WaitingRequest | undefined;
+}
+
+/** A stream that ended before its answer, and how often the server has failed to resume it. */
+interface BrokenStream extends Answered {
+  last_id: string;
+  failures: number;
 }
 
 export interface HttpWire {
@@ -58,13 +62,16 @@ const LONGEST_WAIT_MS = 60_000;
  * Sends the messages of one connection over HTTP. It knows where a failure comes from: whether a request was sent, whether the
  * server refused it, has lost its session, or broke off its answer. The SDK's client reports only part of that, and only late.
  */
-export function createHttpWire(fetch: Fetch, { replies, refuse, lose }: WireOptions): HttpWire {
+export function createHttpWire(fetch: Fetch, { replies, refuse }: WireOptions): HttpWire {
   const requests = new AsyncLocalStorage<WaitingRequest>();
   /** Marks the errors that this wire puts at the end of a stream. No server can know it. */
   const mark = randomUUID();
-  /** The last event ids of streams with the answers to requests: by them, the client asks to resume such a stream. */
-  const last_ids = new Set<string>();
-  let failed_resumptions = 0;
+  const active = new Set<WaitingRequest>();
+  /**
+   * Streams with the answers to requests in progress. The client asks to resume a stream by its last event id; servers may use an id
+   * in several streams.
+   */
+  const broken_streams = new Set<BrokenStream>();
   let stream_error: unknown;
 
   async function send(input: Parameters<Fetch>[0], init: RequestInit | undefined): Promise<Response> {
@@ -99,20 +106,41 @@ export function createHttpWire(fetch: Fetch, { replies, refuse, lose }: WireOpti
     }
   }
 
-  /** Asks the server to continue a stream that broke. */
-  async function resume(input: Parameters<Fetch>[0], init: RequestInit): Promise<Response> {
-    const fail = (reason: Error) => {
-      failed_resumptions += 1;
-      if (failed_resumptions >= MOST_RESUMPTIONS) lose(reason);
+  /** Asks the server to continue a stream that broke. If it does not, an error answers the request of this stream. */
+  async function resume(stream: BrokenStream, ask: () => Promise<Response>): Promise<Response> {
+    broken_streams.delete(stream);
+    const answerWithError = (reason: string) =>
+      new Response(toEnding(stream, reason), { headers: { 'content-type': 'text/event-stream' } });
+    const fail = (reason: string) => {
+      const failures = stream.failures + 1;
+      if (failures >= MOST_RESUMPTIONS) return answerWithError(reason);
+      noteBrokenStream({ ...stream, failures });
+      return null;
     };
-    const response = await send(input, init).catch((error: Error) => {
-      fail(error);
-      throw error;
-    });
-    if (response.ok) failed_resumptions = 0;
-    else if (response.status < 500) lose(new Error(`it does not resume the stream of its answer (HTTP ${response.status})`));
-    else fail(new Error(`it answers with HTTP ${response.status}`));
-    return watchBody(response, { request_id: null, resumed: true });
+    const response = await ask().catch((error: Error) => error);
+    if (response instanceof Error) {
+      const given_up = fail(getReason(response));
+      if (given_up) return given_up;
+      throw response;
+    }
+    if (response.ok) return watchBody(response, stream);
+    const given_up =
+      response.status < 500
+        ? answerWithError(`it does not resume the stream of its answer (HTTP ${response.status})`)
+        : fail(`it answers with HTTP ${response.status}`);
+    if (given_up) await response.body?.cancel();
+    return given_up ?? watchBody(response);
+  }
+
+  /** Returns the event that answers a request with an error. */
+  const toEnding = ({ request_id }: Answered, reason: string) =>
+    new TextEncoder().encode(
+      `\n\nevent: message\ndata: ${JSON.stringify({ jsonrpc: '2.0', id: request_id, error: { code: 0, message: reason, data: mark } })}\n\n`,
+    );
+
+  /** Keeps a stream to be resumed, unless its request has ended. */
+  function noteBrokenStream(stream: BrokenStream): void {
+    if (stream.request && active.has(stream.request)) broken_streams.add(stream);
   }
 
   /** Watches the answer to a POST. If a stream ends, its request must have been answered. */
@@ -120,38 +148,34 @@ export function createHttpWire(fetch: Fetch, { replies, refuse, lose }: WireOpti
     const request_id = findRequestId(body);
     if (!replies || request_id === null || response.status === ACCEPTED) return watchBody(response);
     const labelled = await labelAnswer(response);
-    return watchBody(labelled, { request_id: isStream(labelled) ? request_id : null });
+    return watchBody(labelled, isStream(labelled) ? { request_id, request: requests.getStore() } : null);
   }
 
   /**
    * Reports a refused body at once; the client alone would wait until its time-out. At the end of a stream that nobody can
-   * resume, an error answers the `request_id`, unless the server has answered it: then the client ignores the error.
+   * resume, an error answers its request, unless the server has answered it: then the client ignores the error.
    */
-  function watchBody(response: Response, { request_id, resumed = false }: Answered = { request_id: null }): Response {
+  function watchBody(response: Response, answered: Answered | null = null): Response {
     if (!response.body) return response;
     const reader = response.body.getReader();
     const readId = createIdReader();
     let last_id: string | null = null;
-    const ending = (reason: string) =>
-      new TextEncoder().encode(
-        `\n\nevent: message\ndata: ${JSON.stringify({ jsonrpc: '2.0', id: request_id, error: { code: 0, message: reason, data: mark } })}\n\n`,
-      );
     const body = new ReadableStream<Uint8Array>(
       {
         async pull(controller) {
           const part = await reader.read().catch((error: unknown) => {
             if (findOutsideRefusal(error)) refuse(error);
-            if (last_id !== null) last_ids.add(last_id);
-            if (request_id === null || last_id !== null || findOutsideRefusal(error)) throw error;
+            if (answered && last_id !== null) noteBrokenStream({ ...answered, last_id, failures: 0 });
+            if (!answered || last_id !== null || findOutsideRefusal(error)) throw error;
             return { done: true as const, value: undefined, broken: getReason(error) };
           });
           if (!part.done) {
-            if (request_id !== null || resumed) last_id = readId(part.value);
+            if (answered) last_id = readId(part.value);
             return controller.enqueue(part.value);
           }
           const reason = 'broken' in part ? part.broken : 'its answer ended before the result';
-          if (last_id !== null) last_ids.add(last_id);
-          else if (request_id !== null) controller.enqueue(ending(reason));
+          if (answered && last_id !== null) noteBrokenStream({ ...answered, last_id, failures: 0 });
+          else if (answered) controller.enqueue(toEnding(answered, reason));
           controller.close();
         },
         cancel: (reason) => reader.cancel(reason),
@@ -161,18 +185,29 @@ export function createHttpWire(fetch: Fetch, { replies, refuse, lose }: WireOpti
     return new Response(body, response);
   }
 
+  async function runRequest<T>(request: WaitingRequest, work: () => Promise<T>): Promise<T> {
+    active.add(request);
+    try {
+      return await requests.run(request, work);
+    } finally {
+      active.delete(request);
+      for (const stream of broken_streams) if (stream.request === request) broken_streams.delete(stream);
+    }
+  }
+
   return {
     async fetch(input, init = {}) {
       if (init.method === 'POST') return post(input, init);
       const last_id = new Headers(init.headers).get('last-event-id');
-      if (last_id !== null && last_ids.has(last_id)) return resume(input, init);
+      const broken = [...broken_streams].find((stream) => stream.last_id === last_id);
+      if (broken) return resume(broken, () => send(input, init));
       const response = await send(input, init).catch((error: unknown) => {
         stream_error = error;
         throw error;
       });
       return watchBody(response);
     },
-    during: (request, work) => requests.run(request, work),
+    during: runRequest,
     getStreamError: () => stream_error,
     findBreak: (error) => (error instanceof ProtocolError && error.data === mark ? error.message : null),
   };

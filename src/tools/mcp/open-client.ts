@@ -65,7 +65,8 @@ async function openOverHttp(opening: Opening, { kind, url, headers }: HttpEndpoi
     onTransport(transport);
     return connectWithHandshake(opening, transport);
   }
-  const createTransport = (wire: Fetch) => new StreamableHTTPClientTransport(new URL(url), { ...options, fetch: wire });
+  const createTransport = (wire: Fetch) =>
+    new StreamableHTTPClientTransport(new URL(url), { ...options, reconnectionScheduler: scheduleReconnection, fetch: wire });
   const unanswered = Promise.withResolvers<null>();
   const asking = createTransport(async (...sent) => {
     const response = await fetch(...sent);
@@ -80,6 +81,16 @@ async function openOverHttp(opening: Opening, { kind, url, headers }: HttpEndpoi
   const transport = createTransport(fetch);
   onTransport(transport);
   return discovery ? connectStateless(opening, transport, discovery) : connectWithHandshake(opening, transport);
+}
+
+/** The shortest and longest time after which a stream is opened again, whatever the server asks for. */
+const RECONNECTION_MS = { least: 1_000, most: 60_000 };
+
+/** Opens a stream again after a while. Returns a function that cancels this. */
+export function scheduleReconnection(reconnect: () => void, asked_ms: number): () => void {
+  const { least, most } = RECONNECTION_MS;
+  const timer = setTimeout(reconnect, Math.min(Math.max(asked_ms, least), most));
+  return () => clearTimeout(timer);
 }
 
 type HttpEndpoint = Exclude<McpTarget['endpoint'], { kind: 'stdio' }>;
