@@ -341,11 +341,8 @@ describe('what a server is given', () => {
   });
 
   it('is nothing of a command where none are allowed', async () => {
-    const answer = await probeMcp(
-      everything(),
-      { startConfined: null, schemaFaults: bench.schemaFaults, version: 'test', openToken },
-      signal(),
-    );
+    const ports = { startConfined: null, schemaFaults: bench.schemaFaults, version: 'test', openToken };
+    const answer = await probeMcp(everything(), ports);
     expect(answer).toMatchObject({ success: false, tools: [], error: expect.stringContaining('ALLOW_STDIO_MCP') });
   });
 });
@@ -412,7 +409,7 @@ describe('a call over HTTP', () => {
 
 it('a probe returns the tools with their effects', async () => {
   const ports = { startConfined: bench.runner.startConfined, schemaFaults: bench.schemaFaults, version: 'test', openToken };
-  const { success, tools, error } = await probeMcp(odd('plain'), ports, signal());
+  const { success, tools, error } = await probeMcp(odd('plain'), ports);
   expect({ success, error }).toEqual({ success: true, error: null });
   expect(tools.find(({ name }) => name === 'key')?.effect).toBe('read');
   expect(tools.find(({ name }) => name === 'die')?.effect).toBe('write');

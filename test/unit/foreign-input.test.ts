@@ -91,7 +91,7 @@ const MCP_PORTS = {
 const opens = async () => 'value';
 
 const listed = async (results: Json): Promise<Sentences> => {
-  const { error } = await probeMcp(server, { ...MCP_PORTS, fetch: mcp(results), openToken: opens }, signal());
+  const { error } = await probeMcp(server, { ...MCP_PORTS, fetch: mcp(results), openToken: opens });
   const pool = createMcpPool({ ...MCP_PORTS, fetch: mcp(results) });
   const ports = { pool, openConfig: async () => server, openToken: opens, principal: 'local:me' };
   const { notes, missing, lost } = await discover([server], ports, signal()).finally(() => pool.close());

@@ -15,9 +15,10 @@ import { schemaJudge } from './parsers.ts';
 
 const createUnavailableError = (sentence: string) => new AppError('upstream', sentence, { code: 'mcp_unavailable' });
 
-const PATIENCE_MS = 40_000;
-/** Of these, how long an installation may take; it continues afterwards. */
+/** How long an installation may take while the caller waits; it continues afterwards. */
 const INSTALL_MS = 25_000;
+
+type Work<T> = (connection: McpConnection, signal: AbortSignal) => Promise<T>;
 
 type Needs = Pick<SharedServices, 'store' | 'setting' | 'runner' | 'mcp_packages' | 'egress' | 'secrets' | 'parsers'>;
 
@@ -47,7 +48,7 @@ export function createMcpProbe({ store, setting, runner, mcp_packages, egress, s
   async function probe(stored: McpServer, caller: Caller): Promise<ProbeResult> {
     const { id, created_by } = stored;
     const { server, reach } = await openServer(stored, caller);
-    const result = secrets.redact.value(await probeMcp(server, reach, AbortSignal.timeout(PATIENCE_MS)));
+    const result = secrets.redact.value(await probeMcp(server, reach));
     const { signed_in, tools } = result;
     if (result.success) await store.mcpListings.save({ server, principal: caller.key, signed_in, tools });
     if (created_by === caller.key) await store.mcpServers.setStatus(id, result.success ? 'connected' : 'error', result.error);
@@ -55,7 +56,7 @@ export function createMcpProbe({ store, setting, runner, mcp_packages, egress, s
   }
 
   /** Does work with a server that the caller waits for. */
-  async function askServer<T>(stored: McpServer, caller: Caller, work: (connection: McpConnection) => Promise<T>): Promise<T> {
+  async function askServer<T>(stored: McpServer, caller: Caller, work: Work<T>): Promise<T> {
     const { server, reach } = await openServer(stored, caller);
     try {
       return secrets.redact.value(await withMcpServer(server, reach, work));
@@ -94,13 +95,9 @@ export function createMcpProbe({ store, setting, runner, mcp_packages, egress, s
     loadTools: loadTools,
     clearState: ({ id: server_id }, { key: principal }) => state.clear({ server_id, principal }),
     removeState: state.remove,
-    async listPrompts(server, caller) {
-      const signal = AbortSignal.timeout(PATIENCE_MS);
-      return { prompts: await askServer(server, caller, (connection) => listPrompts(connection, signal)) };
-    },
-    async fillPrompt(server, filled, caller) {
-      const signal = AbortSignal.timeout(PATIENCE_MS);
-      return { text: await askServer(server, caller, (connection) => fillPrompt(connection, filled, signal)) };
-    },
+    listPrompts: async (server, caller) => ({ prompts: await askServer(server, caller, listPrompts) }),
+    fillPrompt: async (server, filled, caller) => ({
+      text: await askServer(server, caller, (connection, signal) => fillPrompt(connection, filled, signal)),
+    }),
   };
 }

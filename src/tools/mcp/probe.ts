@@ -20,18 +20,21 @@ interface ProbePorts extends ConnectPorts {
   openToken: OpenToken;
   /** Returns a fetch with the caller's sign-in at the server. */
   fetchFor?: (target: McpTarget) => PersonalFetch;
+  /** The time for all answers of the server, once it is connected. */
+  patience_ms?: number;
 }
 
 /** How long a request waits for a connection, also to a server that may take longer in a run. */
 const LONGEST_CONNECT_SECONDS = 30;
+const PATIENCE_MS = 40_000;
 
 /**
  * Connects to a server, lists its tools, and disconnects. A failure is reported in the answer, as a sentence. A missing grant
  * is thrown, since nothing was tried.
  */
-export async function probeMcp(server: McpServerConfig, ports: ProbePorts, signal: AbortSignal): Promise<ProbeResult> {
+export async function probeMcp(server: McpServerConfig, ports: ProbePorts): Promise<ProbeResult> {
   try {
-    return await withMcpServer(server, ports, async (connection) => {
+    return await withMcpServer(server, ports, async (connection, signal) => {
       const { tools, problems } = await connection.list(signal);
       const error = problems.length > 0 ? problems.join('; ') : null;
       return { success: true, tools: tools.map(toMcpToolRecord), signed_in: connection.isSignedIn(), error };
@@ -42,18 +45,23 @@ export async function probeMcp(server: McpServerConfig, ports: ProbePorts, signa
   }
 }
 
-/** Connects to a server, does the work, and disconnects. */
+/** Connects to a server, does the work, and disconnects. The signal aborts the work when the server had its time for it. */
 export async function withMcpServer<T>(
   server: McpServerConfig,
   ports: ProbePorts,
-  work: (connection: McpConnection) => Promise<T>,
+  work: (connection: McpConnection, signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const target = await resolveTarget(server, ports.openToken);
   const { connect_seconds = LONGEST_CONNECT_SECONDS } = target;
   const short = { ...target, connect_seconds: Math.min(connect_seconds, LONGEST_CONNECT_SECONDS) };
   const connection = await connect(short, { ...ports, ...ports.fetchFor?.(target) }, ports.version);
+  const { patience_ms = PATIENCE_MS } = ports;
+  const signal = AbortSignal.timeout(patience_ms);
   try {
-    return await work(connection);
+    return await work(connection, signal);
+  } catch (error) {
+    if (!signal.aborted || error !== signal.reason) throw error;
+    throw new Error(`The MCP server ${target.name} did not answer within ${patience_ms / 1_000} s; try again`, { cause: error });
   } finally {
     await connection.close().catch(() => {});
   }

@@ -15,6 +15,8 @@ export interface McpPrompt {
 const MOST_PAGES = 20;
 const MOST_PROMPTS = 500;
 const MOST_ARGUMENTS = 50;
+/** The longest name of a prompt or of an argument. A name is sent back as it is, so a longer one is left out, not cut. */
+const NAME_CHARACTERS = 256;
 
 /** Lists the prompts of a server; a server may have none. */
 export async function listPrompts({ request }: McpConnection, signal: AbortSignal): Promise<McpPrompt[]> {
@@ -24,22 +26,25 @@ export async function listPrompts({ request }: McpConnection, signal: AbortSigna
     const params = cursor === undefined ? {} : { cursor };
     const answer = await request({ method: 'prompts/list', params, capability: 'prompts' }, signal);
     const { prompts, nextCursor } = (answer ?? {}) as { prompts?: unknown; nextCursor?: unknown };
-    found.push(...toList(prompts).flatMap(readPrompt));
+    found.push(...toList(prompts, MOST_PROMPTS - found.length).flatMap(readPrompt));
     if (typeof nextCursor !== 'string' || nextCursor === cursor) break;
     cursor = nextCursor;
   }
-  return found.slice(0, MOST_PROMPTS);
+  return found;
 }
 
-/** Returns a prompt; none for what has no name. */
+const isName = (name: string | undefined): name is string =>
+  name !== undefined && name !== '' && name.length <= NAME_CHARACTERS && storable(name) === name;
+
+/** Returns a prompt; none for what has no usable name. Arguments without one are left out. */
 function readPrompt(value: unknown): McpPrompt[] {
   const { name, title = null, description = '' } = pickTexts(value);
-  if (!name || storable(name) !== name) return [];
-  const fields = toList((value as { arguments?: unknown }).arguments).slice(0, MOST_ARGUMENTS);
+  if (!isName(name)) return [];
+  const fields = toList((value as { arguments?: unknown }).arguments, MOST_ARGUMENTS);
   const args = fields.flatMap((field) => {
     const { name: field_name, description: field_description = '' } = pickTexts(field);
     const required = (field as { required?: unknown }).required === true;
-    return field_name ? [{ name: field_name, description: storable(truncate(field_description)), required }] : [];
+    return isName(field_name) ? [{ name: field_name, description: storable(truncate(field_description)), required }] : [];
   });
   return [{ name, title: title && storable(truncate(title)), description: storable(truncate(description)), arguments: args }];
 }
@@ -64,5 +69,6 @@ export async function fillPrompt({ request }: McpConnection, params: FilledPromp
   return texts.join('\n\n');
 }
 
-const toList = (value: unknown): object[] =>
-  (Array.isArray(value) ? value : []).filter((one) => typeof one === 'object' && one !== null);
+/** Returns the objects among the first values of a list. */
+const toList = (value: unknown, most = Number.POSITIVE_INFINITY): object[] =>
+  (Array.isArray(value) ? value : []).slice(0, most).filter((one) => typeof one === 'object' && one !== null);
