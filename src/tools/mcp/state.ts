@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdir, readdir } from 'node:fs/promises';
+import { mkdir, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { asLack } from '../../domain/outages.ts';
 import { OutsideRefused } from '../../domain/outside.ts';
@@ -25,7 +25,8 @@ interface StatePlace {
 export interface McpState {
   /**
    * Opens a folder, which is created if it is missing, and returns a function that starts a command in it. Throws a sentence if
-   * the folder is full. `onFull` receives the refusal if a command fills it; the command is then ended.
+   * the folder is full. `onFull` receives the refusal if a command fills it; the command is then ended. It is also ended when the
+   * folder is deleted, by whichever process of the installation.
    */
   open(place: StatePlace, start: StartConfined, onFull: (refusal: Error) => void): Promise<StartConfined>;
   /** Deletes the state of one principal. */
@@ -40,6 +41,18 @@ export interface McpState {
 export const STATE_FULL = 'mcp_state_full';
 
 const MIB = 1_024 ** 2;
+/** How often a worker looks if the folder of a process still exists. */
+const LOOK_MS = 1_000;
+
+/** Returns the inode of a folder; null if there is none. */
+const findInode = (folder: string): Promise<bigint | null> =>
+  stat(folder, { bigint: true }).then(
+    ({ ino }) => ino,
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return null;
+      throw error;
+    },
+  );
 
 export function createMcpState({ parent, limits }: StateOptions): McpState {
   const toServerFolder = (server_id: string) => {
@@ -69,12 +82,21 @@ export function createMcpState({ parent, limits }: StateOptions): McpState {
         throw asLack(error, 'the state of MCP servers (PERDURA_HOME)');
       });
       return async (command, signal) => {
+        const inode = await findInode(folder);
         const child = await start({ ...command, state: folder }, signal);
         const watch = watchSize(folder, limits, (fault) => {
           onFull(new OutsideRefused(`The process of the MCP server was ended: ${describeFull(place, fault)}`, STATE_FULL));
           void child.kill();
         });
-        void child.exit.then(() => watch.abort());
+        // The command works in the folder, so that no new folder has its inode.
+        const endIfDeleted = async () => {
+          if ((await findInode(folder).catch(() => inode)) !== inode) void child.kill();
+        };
+        const looking = setInterval(() => void endIfDeleted(), LOOK_MS).unref();
+        void child.exit.then(() => {
+          watch.abort();
+          clearInterval(looking);
+        });
         return child;
       };
     },
