@@ -78,10 +78,17 @@ const token = async (row: string, options = {}) => {
   await made('/api/tokens', { name, value: canary(row, options) });
   return name;
 };
+/** Decides that the calls of a run failed whose server or worker was lost: it waits for that. */
+async function failUncertain(task_id: string): Promise<void> {
+  const steps: { tool_calls: { call_id: string }[] }[] = (await alice.get(`/api/tasks/${task_id}/steps`)).body;
+  for (const { call_id } of steps.flatMap(({ tool_calls }) => tool_calls))
+    await alice.post(`/api/tasks/${task_id}/reconciliations/${call_id}`, { decision: 'fail' });
+}
 async function ended(task_id: string): Promise<Record<string, any>> {
   for (let tries = 0; tries < 900; tries += 1) {
     const { body } = await alice.get(`/api/tasks/${task_id}`);
     if (isTerminal(body.status)) return body;
+    if (body.status === 'waiting') await failUncertain(task_id);
     await wait(100);
   }
   throw new Error(`the task ${task_id} did not end`);
