@@ -219,6 +219,21 @@ describe('a person', () => {
     expect(calls[2]?.params.inputResponses).not.toHaveProperty('a1');
   });
 
+  it('decides about a call that is lost after its first result: what that began is not done twice', async () => {
+    const { server, asked } = await scripted({
+      'tools/call': (_params, count) =>
+        count === 2
+          ? { status: 404 }
+          : { result: { resultType: 'input_required', inputRequests: { one: elicit('A?') }, requestState: 'x' } },
+    });
+    const { call } = asking({ action: 'accept', content: { email: 'x' } });
+    const outcome = await toolsOf(server)
+      .call(call, never())
+      .catch((error: Error) => error);
+    expect(outcome).toBeInstanceOf(ToolUncertain);
+    expect(asked.filter(({ method }) => method === 'tools/call')).toHaveLength(2);
+  });
+
   it('is asked nothing by a server that only wants to be asked again', async () => {
     const { server, asked } = await scripted({
       'tools/call': ({ requestState }) => ({
@@ -306,6 +321,27 @@ describe('a task', () => {
       'tasks/get': (_params, count) => (count < 3 ? { status: 502 } : task({ status: 'completed', result: text('done') })),
     });
     expect(await toolsOf(server).call(callOf('act'), never())).toMatchObject({ content: 'done' });
+  });
+
+  it('is followed to its end if another call finds meanwhile that the connection was lost', async () => {
+    const polled = Promise.withResolvers<void>();
+    let others = 0;
+    const { server, asked } = await scripted({
+      'tools/call': (_params, count) => (count === 1 ? create() : { result: text('another') }),
+      'tasks/get': (_params, count) => {
+        if (count === 1) return { status: 502 };
+        polled.resolve();
+        return others > 0 && count > 3 ? task({ status: 'completed', result: text('done') }) : task();
+      },
+    });
+    const followed = toolsOf(server)
+      .call(callOf('act'), never())
+      .catch((error: Error) => error);
+    await polled.promise;
+    expect(await toolsOf(server).call(callOf('act'), never())).toMatchObject({ content: 'another' });
+    others += 1;
+    expect(await followed).toMatchObject({ content: 'done' });
+    expect(asked.filter(({ method }) => method === 'server/discover')).toHaveLength(2);
   });
 
   it('that the server does not know any more may have had its effect: a person decides', async () => {

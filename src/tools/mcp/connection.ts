@@ -32,7 +32,9 @@ export interface McpConnection {
   request(asked: { method: string; params: object; capability: 'prompts' }, signal: AbortSignal): Promise<object | null>;
   /** Returns false if the server does not answer, or has lost the session. */
   ping(): Promise<boolean>;
-  /** Resolves when no request is in progress. */
+  /** Does work during which the connection is in use, also while no request of it is in progress. */
+  keepOpen<T>(work: () => Promise<T>): Promise<T>;
+  /** Resolves when the connection is not in use. */
   whenIdle(): Promise<void>;
   close(): Promise<void>;
 }
@@ -134,6 +136,7 @@ async function connectOnce(target: McpTarget, ports: ConnectPorts, version: stri
       return requests.send(request, { signal, expiry: AbortSignal.timeout(REQUEST_MS) });
     },
     ping: requests.ping,
+    keepOpen: requests.keepOpen,
     whenIdle: requests.whenIdle,
     async close() {
       if (transport instanceof StreamableHTTPClientTransport)

@@ -88,7 +88,7 @@ export function createMcpPool(options: PoolOptions): McpPool {
     const connection = await entry.connection?.catch(() => null);
     if (connection && !connection.isClosed() && (performance.now() - entry.used_at < check_after_ms || (await connection.ping())))
       return connection;
-    // Other calls may still get their answers through it.
+    // Other calls may still get their answers through it, also those that are between two requests.
     if (connection && entry.connection)
       void connection
         .whenIdle()
@@ -154,14 +154,16 @@ export function createMcpPool(options: PoolOptions): McpPool {
     const entry = entries.get(key) ?? newEntry();
     entries.set(key, entry);
     entry.users += 1;
-    const open = () => unlessAborted(joinConnection(entry, use), use.signal);
+    const workOnce = async () => {
+      const connection = await unlessAborted(joinConnection(entry, use), use.signal);
+      return connection.keepOpen(() => work(connection));
+    };
     try {
-      const connection = await open();
-      const result = await work(connection).catch(async (error: unknown) => {
+      const result = await workOnce().catch(async (error: unknown) => {
         if (error instanceof McpLost) entry.lost_at ??= performance.now();
         // The server has lost the session, as after a restart. The next connection has a new one.
         if (!(error instanceof McpLost) || error.sent) throw error;
-        return work(await open());
+        return workOnce();
       });
       entry.lost_at = null;
       return result;

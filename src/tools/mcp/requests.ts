@@ -29,7 +29,9 @@ export interface Requests {
   ping(): Promise<boolean>;
   /** True if the server has lost the session, so that a new connection is needed. */
   hasLostSession(): boolean;
-  /** Resolves when no request is in progress. */
+  /** Does work during which the connection is in use, also while no request of it is in progress. */
+  keepOpen<T>(work: () => Promise<T>): Promise<T>;
+  /** Resolves when the connection is not in use. */
   whenIdle(): Promise<void>;
 }
 
@@ -61,7 +63,7 @@ const UNEXECUTED: number[] = [
 /** Sends the requests of one connection, and finds out what each failure means. */
 export function createRequests(client: Client, { wire, refusal, end, is_stateless, hasSession }: Connected): Requests {
   let lost_session = false;
-  let pending = 0;
+  let uses = 0;
   let idle = Promise.withResolvers<void>();
 
   /** Asks the server if it knows the session. A server need not know pings; then its answer shows that it is there. */
@@ -98,34 +100,43 @@ export function createRequests(client: Client, { wire, refusal, end, is_stateles
   const showsLostSession = async ({ status }: McpRefused): Promise<boolean> =>
     !is_stateless && (status !== undefined || hasSession()) && !ABOUT_CALLER.has(status) && (await ping()) === 'refused';
 
+  async function send(request: { method: string; params: object }, options: SendOptions): Promise<object> {
+    const { signal, expiry, onprogress, headers, onWait = () => {}, onWaited = () => {} } = options;
+    const both = AbortSignal.any([signal, expiry]);
+    const limits = { signal: both, timeout: NO_TIMEOUT_MS, ...(onprogress && { onprogress }), ...(headers && { headers }) };
+    const work = () => client.request(request as { method: string; params: Record<string, unknown> }, RawResult, limits);
+    try {
+      return await refusal.orElse(wire.during({ signal: both, onWait, onWaited }, work));
+    } catch (error) {
+      signal.throwIfAborted();
+      const failure = toFailure(error, options);
+      if (failure instanceof McpRefused && (await showsLostSession(failure))) {
+        lost_session = true;
+        if (failure.unexecuted) throw new McpLost(failure.message, { sent: false, cause: failure });
+      }
+      if (failure instanceof McpLost) lost_session = true;
+      throw failure;
+    }
+  }
+
+  async function keepOpen<T>(work: () => Promise<T>): Promise<T> {
+    uses += 1;
+    try {
+      return await work();
+    } finally {
+      uses -= 1;
+      if (uses === 0) {
+        idle.resolve();
+        idle = Promise.withResolvers<void>();
+      }
+    }
+  }
+
   return {
     ping: async () => (await ping()) === 'alive',
     hasLostSession: () => lost_session,
-    whenIdle: () => (pending === 0 ? Promise.resolve() : idle.promise),
-    async send(request, options) {
-      pending += 1;
-      const { signal, expiry, onprogress, headers, onWait = () => {}, onWaited = () => {} } = options;
-      const both = AbortSignal.any([signal, expiry]);
-      const limits = { signal: both, timeout: NO_TIMEOUT_MS, ...(onprogress && { onprogress }), ...(headers && { headers }) };
-      const work = () => client.request(request as { method: string; params: Record<string, unknown> }, RawResult, limits);
-      try {
-        return await refusal.orElse(wire.during({ signal: both, onWait, onWaited }, work));
-      } catch (error) {
-        signal.throwIfAborted();
-        const failure = toFailure(error, options);
-        if (failure instanceof McpRefused && (await showsLostSession(failure))) {
-          lost_session = true;
-          if (failure.unexecuted) throw new McpLost(failure.message, { sent: false, cause: failure });
-        }
-        if (failure instanceof McpLost) lost_session = true;
-        throw failure;
-      } finally {
-        pending -= 1;
-        if (pending === 0) {
-          idle.resolve();
-          idle = Promise.withResolvers<void>();
-        }
-      }
-    },
+    keepOpen,
+    whenIdle: () => (uses === 0 ? Promise.resolve() : idle.promise),
+    send: (request, options) => keepOpen(() => send(request, options)),
   };
 }

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { ElicitResult } from '@modelcontextprotocol/client';
 import { truncate } from '../../domain/outside.ts';
-import { McpRefused, McpUnreadable } from './failures.ts';
+import { McpLost, McpRefused, McpUnreadable } from './failures.ts';
 import { type TaskPorts, waitForTask } from './server-tasks.ts';
 
 type Fields = Record<string, unknown>;
@@ -28,7 +28,10 @@ export async function completeRequest(ports: RoundPorts, { method, params }: Ser
   const answer = (requests: unknown) => answerAll(ports, requests);
   let input: Fields = {};
   for (let round = 0; round < MOST_ROUNDS; round += 1) {
-    const result = (await ports.send({ method, params: { ...params, ...input } })) as Fields;
+    const result = (await ports.send({ method, params: { ...params, ...input } }).catch((error: unknown) => {
+      // What came before was executed, even if this request was not: the call must not begin again.
+      throw round > 0 && error instanceof McpLost ? new McpLost(error.message, { sent: true, cause: error }) : error;
+    })) as Fields;
     const { resultType = 'complete', inputRequests, requestState } = result;
     if (resultType === 'complete') return result;
     if (resultType === 'task') return waitForTask({ ...ports, answer }, result);
