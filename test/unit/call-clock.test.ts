@@ -27,6 +27,18 @@ it('a call expires when it takes too long altogether, whatever it reports', asyn
   clearInterval(reports);
 });
 
+it('a call does not expire while it waits as long as its server asked, but does when it takes too long altogether', async () => {
+  const { clock, expired } = clockOf({ silence_ms: 100, total_ms: 60_000 });
+  clock.progress(300);
+  await wait(250);
+  expect(expired()).toBe(0);
+  await expect.poll(expired).toBe(1);
+  const busy = clockOf({ silence_ms: 100, total_ms: 300 });
+  const waits = setInterval(() => busy.clock.progress(60_000), 50);
+  await expect.poll(busy.expired).toBe(1);
+  clearInterval(waits);
+});
+
 it('the clock of a call stands still while a person is asked, and after the call has ended', async () => {
   const { clock, expired } = clockOf({ silence_ms: 100, total_ms: 200 });
   clock.pause();

@@ -55,7 +55,10 @@ async function scripted(answers: Record<string, (params: Params, count: number) 
     const count = asked.filter((one) => one.method === method).length;
     const answer = answers[method]?.(params, count);
     if (!answer) return reply(response, id, { error: { code: -32601, message: `no ${method}` } }, 404);
-    if ('status' in answer) return response.writeHead(answer.status as number).end();
+    if ('status' in answer)
+      return response
+        .writeHead(answer.status as number, ('headers' in answer && (answer.headers as Record<string, string>)) || {})
+        .end();
     return reply(response, id, answer);
   });
   stops.push(peer.stop);
@@ -234,6 +237,38 @@ describe('a person', () => {
     expect(asked.filter(({ method }) => method === 'tools/call')).toHaveLength(2);
   });
 
+  it('is asked at most twenty questions of a result, and the model reads at most twenty refusals of a call', async () => {
+    const many = (round: number) =>
+      Object.fromEntries(
+        Array.from({ length: 30 }, (_, index) => [`${index}`, { method: `${round}.${index}.${'x'.repeat(5_000)}` }]),
+      );
+    const { server, asked } = await scripted({
+      'tools/call': (_params, count) => ({
+        result: count < 4 ? { resultType: 'input_required', inputRequests: many(count) } : { content: [] },
+      }),
+    });
+    const { content } = await toolsOf(server).call(callOf('act'), never());
+    expect(Object.keys(asked.at(-1)?.params.inputResponses ?? {})).toHaveLength(30);
+    expect(content.match(/Perdura refused/g)).toHaveLength(20);
+    expect(content.length).toBeLessThan(50_000);
+    const { server: curious } = await scripted({
+      'tools/call': (_params, count) => ({
+        result:
+          count === 1
+            ? {
+                resultType: 'input_required',
+                inputRequests: Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`${index}`, elicit('A?')])),
+              }
+            : { content: [] },
+      }),
+    });
+    const { questions, call } = asking({ action: 'accept', content: { email: 'x' } });
+    expect(await toolsOf(curious).call(call, never())).toMatchObject({
+      content: expect.stringMatching(/asks 30 questions at once; only the first 20 are considered\]$/),
+    });
+    expect(questions).toHaveLength(20);
+  });
+
   it('is asked nothing by a server that only wants to be asked again', async () => {
     const { server, asked } = await scripted({
       'tools/call': ({ requestState }) => ({
@@ -321,6 +356,42 @@ describe('a task', () => {
       'tasks/get': (_params, count) => (count < 3 ? { status: 502 } : task({ status: 'completed', result: text('done') })),
     });
     expect(await toolsOf(server).call(callOf('act'), never())).toMatchObject({ content: 'done' });
+  });
+
+  it.each<[string, object]>([
+    ['too many requests', { status: 429, headers: { 'retry-after': '3600' } }],
+    ['an internal error', { error: { code: -32603, message: 'The database is busy' } }],
+    ['an error of its own', { error: { code: -32050, message: 'Busy' } }],
+    ['a page of its proxy', { result: 'busy' }],
+  ])('is asked for again if a request is refused for a moment: %s', async (_what, refusal) => {
+    const { server, asked } = await scripted({
+      'tools/call': create,
+      'tasks/get': (_params, count) => (count === 1 ? refusal : task({ status: 'completed', result: text('done') })),
+    });
+    expect(await toolsOf(server).call(callOf('act'), never())).toMatchObject({ content: 'done' });
+    expect(asked.filter(({ method }) => method === 'tasks/get')).toHaveLength(2);
+  });
+
+  it('gets the answer of a person again if the request with it is lost', async () => {
+    const params = { message: 'Sure?', requestedSchema: { type: 'object', properties: { ok: { type: 'boolean' } } } };
+    const inputRequests = { sure: { method: 'elicitation/create', params } };
+    let has_answer = false;
+    const { server } = await scripted({
+      'tools/call': create,
+      'tasks/update': (_params, count) => {
+        has_answer = count > 1;
+        return has_answer ? { result: { resultType: 'complete' } } : { status: 502 };
+      },
+      'tasks/get': () =>
+        has_answer ? task({ status: 'completed', result: text('done') }) : task({ status: 'input_required', inputRequests }),
+    });
+    let count = 0;
+    const ask = async () => {
+      count += 1;
+      return { action: 'accept' as const, content: { ok: true } };
+    };
+    expect(await toolsOf(server).call(callOf('act', {}, { ask }), never())).toMatchObject({ content: 'done' });
+    expect(count).toBe(1);
   });
 
   it('is followed to its end if another call finds meanwhile that the connection was lost', async () => {
@@ -415,8 +486,14 @@ describe('an argument that a server wants as a header', () => {
     ],
     ['null', schemaOf({ region: property('string') }), { region: null }, {}],
     ['absent', nested, {}, {}],
+    [
+      'absent, with the name of what every object has',
+      schemaOf({ toString: property('string'), constructor: property('string', 'Maker') }),
+      {},
+      {},
+    ],
   ])('is written as the protocol says: %s', (_what, schema, args, headers) => {
-    expect(createParamHeaders(schema, args)).toEqual(headers);
+    expect(createParamHeaders(schema, args)).toStrictEqual(headers);
   });
 
   it.each<[string, object]>([

@@ -1,6 +1,6 @@
 export interface CallClock {
-  /** Restarts the limit on silence, because the server has reported progress. */
-  progress(): void;
+  /** Restarts the limit on silence, because the server has reported progress, or wants to be asked again after so long. */
+  progress(wait_ms?: number): void;
   /** Stops the clock while a person is asked. */
   pause(): void;
   resume(): void;
@@ -22,9 +22,9 @@ export function callClock({ silence_ms, total_ms }: { silence_ms: number; total_
     end();
     expire();
   };
-  const start = () => {
+  const start = (wait_ms = 0) => {
     started_at = performance.now();
-    timer = setTimeout(expireNow, Math.max(0, Math.min(silence_ms, left_ms)));
+    timer = setTimeout(expireNow, Math.max(0, Math.min(wait_ms + silence_ms, left_ms)));
   };
   const stop = () => {
     clearTimeout(timer);
@@ -32,10 +32,10 @@ export function callClock({ silence_ms, total_ms }: { silence_ms: number; total_
   };
   start();
   return {
-    progress() {
+    progress(wait_ms) {
       if (pauses > 0) return;
       stop();
-      start();
+      start(wait_ms);
     },
     pause() {
       if (pauses === 0) stop();

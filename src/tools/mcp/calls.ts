@@ -1,5 +1,6 @@
 import type { Progress } from '@modelcontextprotocol/client';
 import type { ResourceTool } from '../../domain/definition.ts';
+import { truncate } from '../../domain/outside.ts';
 import type { AskPerson, ToolOutcome } from '../source.ts';
 import { callClock } from './call-clock.ts';
 import { isMcpFailure, McpSilent } from './failures.ts';
@@ -42,6 +43,8 @@ const CALL_KEY = 'perdura/call_key';
 const CALL_MS = 120_000;
 const LONGEST_CALL_MS = 25 * 60_000;
 const CANCEL_MS = 5_000;
+/** The most refused questions of a call that the model reads about: a server could ask without end. */
+const MOST_REFUSALS = 20;
 
 /** Creates the function that calls the tools of one connection. */
 export function createCalls({ requests, questions, end, sends_params, call_ms = CALL_MS }: CallPorts) {
@@ -53,7 +56,10 @@ export function createCalls({ requests, questions, end, sends_params, call_ms = 
     const expiry = new AbortController();
     const clock = callClock({ silence_ms: call_ms, total_ms: LONGEST_CALL_MS }, () => expiry.abort());
     const refusals = new Set<string>();
-    const asking = { task_id, ask, clock, reportRefusal: (sentence: string) => void refusals.add(sentence) };
+    const reportRefusal = (sentence: string) => {
+      if (refusals.size < MOST_REFUSALS) refusals.add(truncate(sentence));
+    };
+    const asking = { task_id, ask, clock, reportRefusal };
     const ended = AbortSignal.any([signal, expiry.signal]);
     const watch = createWatch(clock, onprogress);
     const send = (request: { method: string; params: object }, most_ms?: number) => {
@@ -62,7 +68,7 @@ export function createCalls({ requests, questions, end, sends_params, call_ms = 
     };
     const ports = {
       send,
-      ask: (request: unknown) => questions.answer(request, asking, ended),
+      answer: (requests: unknown) => questions.answerAll(requests, asking, ended),
       onprogress(message?: string) {
         clock.progress();
         if (message !== undefined) onprogress?.({ progress: 0, message });
@@ -94,8 +100,7 @@ const createWatch = (clock: ReturnType<typeof callClock>, onprogress: McpCall['o
     onprogress?.(progress);
   },
   onWait(ms: number) {
-    clock.pause();
+    clock.progress(ms);
     onprogress?.({ progress: 0, message: `The server takes no more requests now; waiting ${Math.ceil(ms / 1_000)} s` });
   },
-  onWaited: clock.resume,
 });

@@ -59,7 +59,10 @@ export function createParamHeaders(schema: unknown, args: Fields): Record<string
   const params = findHeaderParams(schema);
   if (typeof params === 'string') return {};
   const entries = params.flatMap(({ path, header }) => {
-    const value = path.reduce<unknown>((node, name) => (Object(node) as Fields)[name], args);
+    const value = path.reduce<unknown>(
+      (node, name) => (Object.hasOwn(Object(node), name) ? (node as Fields)[name] : undefined),
+      args,
+    );
     return value === undefined || value === null
       ? []
       : [[`${PREFIX}${header}`, encode(typeof value === 'string' ? value : JSON.stringify(value))]];

@@ -12,11 +12,10 @@ import { createIdReader, isStream, labelAnswer, readRefusal } from './http-bodie
 
 type Fetch = typeof globalThis.fetch;
 
-/** A request in progress: what may wait for its server, and who is notified that it waits. */
+/** A request in progress: what may wait for its server, and who is notified of the wait. */
 interface WaitingRequest {
   signal: AbortSignal;
   onWait(ms: number): void;
-  onWaited(): void;
 }
 
 interface WireOptions {
@@ -99,11 +98,7 @@ export function createHttpWire(fetch: Fetch, { replies, refuse }: WireOptions): 
     const request = requests.getStore();
     const signals = [request?.signal, closed].filter((signal) => signal != null);
     request?.onWait(ms);
-    try {
-      await wait(ms, undefined, { signal: AbortSignal.any(signals) });
-    } finally {
-      request?.onWaited();
-    }
+    await wait(ms, undefined, { signal: AbortSignal.any(signals) });
   }
 
   /** Asks the server to continue a stream that broke. If it does not, an error answers the request of this stream. */

@@ -9,7 +9,7 @@ import {
 } from '@modelcontextprotocol/client';
 import { storableValue } from '../../domain/normalise.ts';
 import { truncate } from '../../domain/outside.ts';
-import { type FormQuestion, findQuestionError, QuestionRefused } from '../../domain/questions.ts';
+import { type FormQuestion, findQuestionError, MOST_QUESTIONS, QuestionRefused } from '../../domain/questions.ts';
 import { findSecretRequest } from '../../domain/secret-questions.ts';
 import type { AskPerson } from '../source.ts';
 import type { CallClock } from './call-clock.ts';
@@ -32,10 +32,10 @@ export interface Questions {
   /** True if the server has ever asked a question of which it did not say which call it belongs to. */
   hasAsked(): boolean;
   /**
-   * Answers a question that is part of a result. A refusal is an answer, too, because a result cannot be answered with an error;
-   * the model reads the reason.
+   * Answers the questions of a result, one after the other; null if there are none. A refusal is an answer, too, because a result
+   * cannot be answered with an error; the model reads the reason. Throws only if the call ends.
    */
-  answer(request: unknown, call: AskingCall, signal: AbortSignal): Promise<ElicitResult>;
+  answerAll(requests: unknown, call: AskingCall, signal: AbortSignal): Promise<Record<string, ElicitResult> | null>;
 }
 
 /**
@@ -55,6 +55,16 @@ export function createQuestions(target: McpTarget): Questions {
     if (new Set([...calls].map(({ task_id }) => task_id)).size > 1)
       throw new QuestionRefused('several runs call this server now, and it does not show which of them its question belongs to');
     return call;
+  }
+
+  async function answer(request: unknown, call: AskingCall, signal: AbortSignal): Promise<ElicitResult> {
+    try {
+      return await askPerson(readQuestion(request), { target, call }, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      call.reportRefusal(describeRefusal(target, (error as Error).message));
+      return REFUSED;
+    }
   }
 
   return {
@@ -77,17 +87,21 @@ export function createQuestions(target: McpTarget): Questions {
       }
     },
     hasAsked: () => has_asked,
-    async answer(request, call, signal) {
-      try {
-        return await askPerson(readQuestion(request), { target, call }, signal);
-      } catch (error) {
-        signal.throwIfAborted();
-        call.reportRefusal(describeRefusal(target, (error as Error).message));
-        return { action: 'cancel' };
-      }
+    async answerAll(requests, call, signal) {
+      const entries = Object.entries(Object(requests) as object);
+      if (entries.length === 0) return null;
+      const answers: [string, ElicitResult][] = [];
+      for (const [key, request] of entries.slice(0, MOST_QUESTIONS)) answers.push([key, await answer(request, call, signal)]);
+      const others = entries.slice(MOST_QUESTIONS);
+      if (others.length > 0) call.reportRefusal(describeRefusal(target, askedTooMany(entries.length)));
+      return Object.fromEntries([...answers, ...others.map(([key]) => [key, REFUSED])]);
     },
   };
 }
+
+const REFUSED = { action: 'cancel' } as const;
+
+const askedTooMany = (count: number) => `it asks ${count} questions at once; only the first ${MOST_QUESTIONS} are considered`;
 
 const AT_URL = 'questions that are answered at a URL are not supported';
 

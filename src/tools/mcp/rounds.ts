@@ -1,15 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { ElicitResult } from '@modelcontextprotocol/client';
 import { truncate } from '../../domain/outside.ts';
 import { McpLost, McpRefused, McpUnreadable } from './failures.ts';
 import { type TaskPorts, waitForTask } from './server-tasks.ts';
 
 type Fields = Record<string, unknown>;
-
-interface RoundPorts extends Omit<TaskPorts, 'answer'> {
-  /** Answers one of a server's questions. Throws only if the call ends. */
-  ask(request: unknown): Promise<ElicitResult>;
-}
 
 interface ServerRequest {
   method: string;
@@ -24,8 +18,7 @@ const LONGEST_PAUSE_MS = 5_000;
  * Sends a request until its result is complete. A server without a handshake may first ask for input, and is sent the request
  * again with the answers; or it answers with a task, which is waited for.
  */
-export async function completeRequest(ports: RoundPorts, { method, params }: ServerRequest): Promise<object> {
-  const answer = (requests: unknown) => answerAll(ports, requests);
+export async function completeRequest(ports: TaskPorts, { method, params }: ServerRequest): Promise<object> {
   let input: Fields = {};
   for (let round = 0; round < MOST_ROUNDS; round += 1) {
     const result = (await ports.send({ method, params: { ...params, ...input } }).catch((error: unknown) => {
@@ -34,23 +27,14 @@ export async function completeRequest(ports: RoundPorts, { method, params }: Ser
     })) as Fields;
     const { resultType = 'complete', inputRequests, requestState } = result;
     if (resultType === 'complete') return result;
-    if (resultType === 'task') return waitForTask({ ...ports, answer }, result);
+    if (resultType === 'task') return waitForTask(ports, result);
     if (resultType !== 'input_required')
       throw new McpUnreadable(`its result has the type ${truncate(String(resultType))}, which Perdura does not know`);
-    const inputResponses = await answer(inputRequests);
+    const inputResponses = await ports.answer(inputRequests);
     // The server only asks to be asked again.
     if (!inputResponses) await wait(Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** round), undefined, { signal: ports.ended });
     ports.onprogress();
     input = { ...(inputResponses && { inputResponses }), ...(requestState !== undefined && { requestState }) };
   }
   throw new McpRefused(`it still asks for more input after ${MOST_ROUNDS} rounds`, { unexecuted: false });
-}
-
-/** Answers the questions of one result, one after the other; null if there are none. */
-async function answerAll({ ask }: RoundPorts, requests: unknown): Promise<Record<string, ElicitResult> | null> {
-  const entries = Object.entries(Object(requests) as Fields);
-  if (entries.length === 0) return null;
-  const answers: Record<string, ElicitResult> = {};
-  for (const [key, request] of entries) answers[key] = await ask(request);
-  return answers;
 }

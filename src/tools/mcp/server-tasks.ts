@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { ElicitResult } from '@modelcontextprotocol/client';
 import { pickTexts } from '../../domain/outside.ts';
-import { McpLost, McpRefused, McpSilent, McpUnreadable, withoutDumps } from './failures.ts';
+import { isMcpFailure, McpLost, McpRefused, McpUnreadable, withoutDumps } from './failures.ts';
 
 /** The extension of the protocol by which a server answers a call with a task. */
 export const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks';
@@ -10,7 +10,7 @@ export interface TaskPorts {
   /** Sends a request and returns its result; gives up after `most_ms`. */
   send(request: { method: string; params: object }, most_ms?: number): Promise<object>;
   /** Answers the questions of a result; null if there are none. */
-  answer(requests: object): Promise<Record<string, ElicitResult> | null>;
+  answer(requests: unknown): Promise<Record<string, ElicitResult> | null>;
   /** Notes that the server is at work, and what it says about that. */
   onprogress(message?: string): void;
   /** Asks the server to cancel the task. */
@@ -54,7 +54,8 @@ async function followTask(ports: TaskPorts, task_id: string, created: TaskState)
   let task = created;
   for (;;) {
     await wait(findInterval(task), undefined, { signal: ports.ended });
-    task = await pollTask(ports, task_id, findInterval(task));
+    const interval_ms = findInterval(task);
+    task = await sendPatiently(ports, { method: 'tasks/get', params: { taskId: task_id } }, interval_ms);
     const { statusMessage } = pickTexts(task);
     ports.onprogress(statusMessage);
     if (task.status === 'completed') return readResult(task);
@@ -64,7 +65,7 @@ async function followTask(ports: TaskPorts, task_id: string, created: TaskState)
       });
     if (task.status === 'cancelled')
       throw new McpRefused(`it has cancelled its task${statusMessage ? `: ${statusMessage}` : ''}`, { unexecuted: false });
-    if (task.status === 'input_required') await answerTask(ports, { task_id, answered }, task.inputRequests);
+    if (task.status === 'input_required') await answerTask(ports, { task_id, answered }, task);
   }
 }
 
@@ -75,32 +76,44 @@ function readResult({ result }: TaskState): object {
 
 /** Answers the questions that were not answered before: a server may repeat them until it has read the answers. */
 async function answerTask(
-  { send, answer }: TaskPorts,
+  ports: TaskPorts,
   { task_id, answered }: { task_id: string; answered: Set<string> },
-  requests: unknown,
+  { inputRequests: requests, ...task }: TaskState,
 ): Promise<void> {
   const open = Object.entries(Object(requests) as object).filter(([key]) => !answered.has(key));
-  const inputResponses = await answer(Object.fromEntries(open));
+  const inputResponses = await ports.answer(Object.fromEntries(open));
   if (!inputResponses) return;
-  await send({ method: 'tasks/update', params: { taskId: task_id, inputResponses } }, POLL_MS);
+  const request = { method: 'tasks/update', params: { taskId: task_id, inputResponses } };
+  await sendPatiently(ports, request, findInterval(task));
   for (const [key] of open) answered.add(key);
 }
 
-/** Asks for the state of a task. A task survives lost requests, so the server is asked again a few times. */
-async function pollTask(ports: TaskPorts, task_id: string, interval_ms: number): Promise<TaskState> {
+/** Sends a request about a task. A task survives lost and refused requests, so the server is asked again a few times. */
+async function sendPatiently(
+  ports: TaskPorts,
+  request: { method: string; params: object },
+  interval_ms: number,
+): Promise<object> {
   for (let failures = 0; ; failures += 1) {
     try {
-      return await ports.send({ method: 'tasks/get', params: { taskId: task_id } }, POLL_MS);
+      return await ports.send(request, POLL_MS);
     } catch (error) {
-      if (ports.ended.aborted) throw error;
-      if (error instanceof McpRefused)
-        throw new McpLost(`it does not say how its task ended: ${error.message}`, { sent: true, cause: error });
-      if (!(error instanceof McpLost || error instanceof McpSilent)) throw error;
-      if (failures === MOST_FAILURES || ports.isClosed()) throw new McpLost(error.message, { sent: true, cause: error });
+      if (ports.ended.aborted || !isMcpFailure(error)) throw error;
+      const is_refused = error instanceof McpRefused;
+      if (failures === MOST_FAILURES || ports.isClosed() || (is_refused && isFinal(error))) {
+        const reason = is_refused ? `it does not say how its task ended: ${error.message}` : error.message;
+        throw new McpLost(reason, { sent: true, cause: error });
+      }
     }
     await wait(Math.min(LONGEST_INTERVAL_MS, interval_ms * 2 ** failures), undefined, { signal: ports.ended });
   }
 }
+
+/** The statuses of refusals that another attempt may not get: too slow, too early, too many requests. */
+const FOR_NOW = new Set<number | undefined>([408, 425, 429]);
+
+/** True if another attempt would get the same refusal, as from a server that does not know the task any more. */
+const isFinal = ({ unexecuted, status }: McpRefused): boolean => unexecuted && !FOR_NOW.has(status);
 
 /** Returns the interval that the server wishes, within limits. */
 function findInterval({ pollIntervalMs }: TaskState): number {
