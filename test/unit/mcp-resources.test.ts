@@ -88,22 +88,37 @@ describe.each(Object.entries(SERVERS))('the resources of a server %s', (_what, s
 });
 
 describe('a server with resources', () => {
+  const UNKNOWN = { code: -32601, message: 'unknown' };
+  type Results = Record<string, (params: { cursor?: string }, count: number) => object>;
   /** A server with a handshake whose lists have these answers; none: it does not know the method. */
-  async function scripted(results: Record<string, (params: { cursor?: string }) => object>) {
+  async function startScripted(results: Results, known: object = { tools: {}, resources: {} }) {
+    const asked: string[] = [];
     const peer = await startOddHttpMcpServer(({ id, method, params = {} }, response) => {
-      if (method === 'server/discover') return reply(response, id, { error: { code: -32601, message: 'unknown' } });
-      const known = { tools: {}, resources: {} };
+      asked.push(method);
+      if (method === 'server/discover') return reply(response, id, { error: UNKNOWN });
       if (method === 'initialize')
         return reply(response, id, {
           result: { protocolVersion: params.protocolVersion, capabilities: known, serverInfo: { name: 'x', version: '1' } },
         });
-      const result = results[method]?.(params as { cursor?: string });
+      const count = asked.filter((one) => one === method).length;
+      const result = results[method]?.(params as { cursor?: string }, count);
+      if (result && 'error' in result) return reply(response, id, result);
+      if (result && 'status' in result) return response.writeHead(result.status as number).end();
+      if (result && 'notification' in result) {
+        const messages = [{ method: result.notification }, { id, result: (result as { result?: object }).result }];
+        const lines = messages.map((message) => `data: ${JSON.stringify({ jsonrpc: '2.0', ...message })}\n\n`);
+        return response.writeHead(200, { 'content-type': 'text/event-stream' }).end(lines.join(''));
+      }
       if (result) return reply(response, id, { result });
-      return method.startsWith('resources/') && reply(response, id, { error: { code: -32601, message: 'unknown' } });
+      return method.startsWith('resources/') && reply(response, id, { error: UNKNOWN });
     });
     stops.push(peer.stop);
-    return opened(overHttp(peer.url));
+    return { server: overHttp(peer.url), asked };
   }
+  const scripted = async (results: Results) => opened((await startScripted(results)).server);
+  const namesOf = async (server: PinnedMcpServer) => (await found(server)).tools.map(({ tool }) => tool);
+  const announcing = { tools: { listChanged: true }, resources: { listChanged: true } };
+  const one = { resources: [{ uri: 'docs://one' }] };
 
   it('that has more than fit has them listed page by page', async () => {
     const resources = Array.from({ length: 100 }, (_, index) => ({ uri: `docs://${index}`, name: 'n'.repeat(100) }));
@@ -132,6 +147,60 @@ describe('a server with resources', () => {
     expect(notes).toContainEqual(
       expect.objectContaining({ event: 'mcp_error', detail: 'docs: Its resources cannot be listed: unknown' }),
     );
+  });
+
+  it.each([{ error: { code: -32603, message: 'Busy' } }, { status: 502 }, { status: 404 }])(
+    'that cannot list them for a moment (%o) keeps its tools, and has the others when it is asked again',
+    async (refusal) => {
+      const { server } = await startScripted({ 'resources/list': (_params, count) => (count === 1 ? refusal : one) }, announcing);
+      expect(await namesOf(server)).toEqual(['act']);
+      expect(await namesOf(server)).toEqual(['act', 'read_resource']);
+    },
+  );
+
+  it('and no tools that has lost its session is asked in a new one', async () => {
+    const lost = (_params: object, count: number) => (count === 2 ? { status: 404 } : one);
+    const { server, asked } = await startScripted({ 'resources/list': lost }, { resources: {} });
+    expect(await namesOf(server)).toEqual(['read_resource']);
+    expect(await namesOf(server)).toEqual(['read_resource']);
+    expect(asked.filter((method) => method === 'initialize')).toHaveLength(2);
+  });
+
+  it('that announces a change of them is asked again; until then, its list is kept', async () => {
+    const listed = (_params: object, count: number) => ({ resources: count === 1 ? [] : one.resources });
+    const { server, asked } = await startScripted(
+      {
+        'resources/list': listed,
+        'tools/call': () => ({ notification: 'notifications/resources/list_changed', result: { content: [] } }),
+      },
+      announcing,
+    );
+    const { call } = await opened(server);
+    expect(await namesOf(server)).toEqual(['act']);
+    expect(asked.filter((method) => method === 'resources/list')).toHaveLength(1);
+    await call('act', {});
+    expect(await namesOf(server)).toEqual(['act', 'read_resource']);
+  });
+
+  it('that announces a change while it lists them is asked again', async () => {
+    const { server } = await startScripted(
+      {
+        'resources/list': (_params, count) =>
+          count === 1 ? { notification: 'notifications/resources/list_changed', result: { resources: [] } } : one,
+      },
+      announcing,
+    );
+    expect(await namesOf(server)).toEqual(['act']);
+    expect(await namesOf(server)).toEqual(['act', 'read_resource']);
+  });
+
+  it('that announces changes only of its tools is asked for them each time', async () => {
+    const { server } = await startScripted(
+      { 'resources/list': (_params, count) => (count === 1 ? { resources: [] } : one) },
+      { tools: { listChanged: true }, resources: {} },
+    );
+    expect(await namesOf(server)).toEqual(['act']);
+    expect(await namesOf(server)).toEqual(['act', 'read_resource']);
   });
 
   it('keeps its own tool if that has such a name', async () => {

@@ -38,10 +38,10 @@ export function tidyCapabilities(capabilities: unknown): Pick<ServerCapabilities
   if (!isFields(capabilities)) return { tools: {} };
   const { tools, resources, prompts } = capabilities;
   const has = (capability: unknown) => capability !== undefined && capability !== false;
-  const listChanged = isFields(tools) && tools.listChanged === true;
+  const tidy = (capability: unknown) => (isFields(capability) && capability.listChanged === true ? { listChanged: true } : {});
   return {
-    ...(has(tools) && { tools: listChanged ? { listChanged } : {} }),
-    ...(has(resources) && { resources: {} }),
+    ...(has(tools) && { tools: tidy(tools) }),
+    ...(has(resources) && { resources: tidy(resources) }),
     ...(has(prompts) && { prompts: {} }),
   };
 }

@@ -1,4 +1,7 @@
 import type { Client } from '@modelcontextprotocol/client';
+import { getReason } from '../../domain/reason.ts';
+import { storable } from '../../domain/transcript.ts';
+import { McpLost } from './failures.ts';
 import { findHeaderParams } from './header-params.ts';
 import { type Listing, listTools, type SchemaFaults } from './listing.ts';
 import type { Requests } from './requests.ts';
@@ -25,17 +28,21 @@ export function cacheListing(
   { server_name, schemaFaults, is_stateless, sends_params }: ListingOptions,
 ) {
   const { tools, resources } = client.getServerCapabilities() ?? {};
-  let cached: { listing: Listing; fresh_until: number } | null = null;
-  client.setNotificationHandler('notifications/tools/list_changed', () => {
-    cached = null;
-  });
+  const announces_changes = !is_stateless && [tools, resources].every((one) => !one || one.listChanged === true);
+  let cached: { listing: Listing; fresh_until: number; changes: number } | null = null;
+  let changes = 0;
+  for (const kind of ['tools', 'resources'] as const)
+    client.setNotificationHandler(`notifications/${kind}/list_changed`, () => {
+      changes += 1;
+    });
   const findObstacle = (schema: unknown) => {
     const params = sends_params ? findHeaderParams(schema) : [];
     return typeof params === 'string' ? params : null;
   };
   return async (signal: AbortSignal): Promise<Listing> => {
-    if (cached && performance.now() < cached.fresh_until) return cached.listing;
-    let fresh_ms = tools?.listChanged && !is_stateless ? Number.POSITIVE_INFINITY : 0;
+    if (cached?.changes === changes && performance.now() < cached.fresh_until) return cached.listing;
+    const changes_before = changes;
+    let fresh_ms = announces_changes ? Number.POSITIVE_INFINITY : 0;
     const ask = async (params: object) => {
       const page = await send({ method: 'tools/list', params }, { signal, expiry: AbortSignal.timeout(LIST_MS) });
       if (is_stateless) fresh_ms = readFreshMs(page);
@@ -44,8 +51,14 @@ export function cacheListing(
     const listing = tools ? await listTools(ask, { schemaFaults, findObstacle }) : createEmptyListing();
     const askResources: Parameters<typeof addResourceTools>[2] = (request) =>
       send(request, { signal, expiry: AbortSignal.timeout(RESOURCES_MS) });
-    if (resources) await addResourceTools(listing, server_name, askResources);
-    cached = { listing, fresh_until: performance.now() + fresh_ms };
+    if (resources)
+      await addResourceTools(listing, server_name, askResources).catch((error: unknown) => {
+        // A server that has just listed its tools may answer 404 because it does not know the method.
+        if (error instanceof McpLost && !error.sent && !(tools && error.status === 404)) throw error;
+        listing.problems.push(storable(`Its resources cannot be listed: ${getReason(error)}`));
+        fresh_ms = 0;
+      });
+    cached = { listing, fresh_until: performance.now() + fresh_ms, changes: changes_before };
     return listing;
   };
 }

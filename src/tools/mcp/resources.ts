@@ -1,6 +1,5 @@
 import type { ResourceTool } from '../../domain/definition.ts';
 import { pickTexts } from '../../domain/outside.ts';
-import { getReason } from '../../domain/reason.ts';
 import { modelName } from '../../domain/tool-names.ts';
 import { storable } from '../../domain/transcript.ts';
 import type { ToolOutcome } from '../source.ts';
@@ -15,30 +14,26 @@ const DESCRIPTION_CHARACTERS = 4_000;
 
 /**
  * Adds the tools by which a model reads the resources of a server. The first describes what there is; the second is only there if
- * that is not all. A server whose own tool has such a name keeps it.
+ * that is not all. A server whose own tool has such a name keeps it. Rejects if the server does not list its resources.
  */
 export async function addResourceTools(listing: Listing, server_name: string, ask: Ask): Promise<void> {
-  try {
-    const { resources, nextCursor } = (await ask({ method: METHODS.list_resources, params: {} })) as Page;
-    const templates = await ask({ method: 'resources/templates/list', params: {} }).catch(() => ({}));
-    const entries = [...readEntries(resources), ...readEntries((templates as Page).resourceTemplates)];
-    // Many servers say that they have resources, and have none.
-    if (entries.length === 0 && typeof nextCursor !== 'string') return;
-    const { text, is_whole } = fill(entries);
-    add(listing, 'read_resource', {
-      description: `Reads a resource of the MCP server ${server_name} by its address. Resources:\n${text}`,
-      properties: { uri: { type: 'string', description: 'The address; placeholders in braces are filled in' } },
-      required: ['uri'],
-    });
-    if (is_whole && typeof nextCursor !== 'string') return;
-    add(listing, 'list_resources', {
-      description: `Lists the resources of the MCP server ${server_name}, page by page`,
-      properties: { cursor: { type: 'string', description: 'The cursor of the next page; absent: the first' } },
-      required: [],
-    });
-  } catch (error) {
-    listing.problems.push(storable(`Its resources cannot be listed: ${getReason(error)}`));
-  }
+  const { resources, nextCursor } = (await ask({ method: METHODS.list_resources, params: {} })) as Page;
+  const templates = await ask({ method: 'resources/templates/list', params: {} }).catch(() => ({}));
+  const entries = [...readEntries(resources), ...readEntries((templates as Page).resourceTemplates)];
+  // Many servers say that they have resources, and have none.
+  if (entries.length === 0 && typeof nextCursor !== 'string') return;
+  const { text, is_whole } = fill(entries);
+  add(listing, 'read_resource', {
+    description: `Reads a resource of the MCP server ${server_name} by its address. Resources:\n${text}`,
+    properties: { uri: { type: 'string', description: 'The address; placeholders in braces are filled in' } },
+    required: ['uri'],
+  });
+  if (is_whole && typeof nextCursor !== 'string') return;
+  add(listing, 'list_resources', {
+    description: `Lists the resources of the MCP server ${server_name}, page by page`,
+    properties: { cursor: { type: 'string', description: 'The cursor of the next page; absent: the first' } },
+    required: [],
+  });
 }
 
 interface Page {
