@@ -233,6 +233,38 @@ it.each([
   }
 });
 
+it('a server that has asked a question is shared by runs again once all connections to it were closed', async () => {
+  let sessions = 0;
+  let has_asked = false;
+  const peer = await startHttpMcpServer('asking', (mcp) => {
+    sessions += 1;
+    mcp.registerTool('act', {}, async () => {
+      if (!has_asked) await mcp.server.elicitInput({ message: 'Hm?', requestedSchema: { type: 'object', properties: {} } });
+      has_asked = true;
+      return { content: [{ type: 'text', text: 'acted' }] };
+    });
+  });
+  stops.push(peer.stop);
+  const idle = openBench({ idle_ms: 300 });
+  stops.unshift(idle.close);
+  const server = overHttp(peer.url);
+  const ask = async () => ({ action: 'decline' as const });
+  let runs = 0;
+  /** The calls of two new runs; returns how many sessions were opened for them. */
+  const callTwice = async () => {
+    const before = sessions;
+    for (const _ of [1, 2]) {
+      runs += 1;
+      const call = callOf('act', {}, { ask });
+      const run = { ...call.run, task_id: `run-${runs}` };
+      expect(await toolsAt(server, 'write', idle).call({ ...call, run }, never())).toMatchObject({ content: 'acted' });
+    }
+    return sessions - before;
+  };
+  expect(await callTwice()).toBe(4);
+  await expect.poll(callTwice, { interval: 1_000, timeout: 15_000 }).toBe(2);
+});
+
 describe('a server that refuses a call', () => {
   const refusing = (status: number, body: string, type = 'application/json') =>
     started(({ method }, response) =>
@@ -350,6 +382,13 @@ describe('a server without capacity', () => {
     expect(await toolsAt(overHttp(peer.url)).call(call, never())).toEqual({ content: 'acted', failed: false });
     expect(peer.acted).toHaveLength(1);
     expect(progress).toEqual(['The server takes no more requests now; waiting 1 s']);
+  });
+
+  it('is waited for longer than a call may be silent', async () => {
+    const quick = openBench({ call_ms: 400 });
+    stops.push(quick.close);
+    const peer = await busy(1, { 'retry-after': '1' });
+    expect(await toolsAt(overHttp(peer.url), 'write', quick).call(callOf('act'), never())).toMatchObject({ content: 'acted' });
   });
 
   it('is not waited for if it asks for an hour; the model gets the reason', async () => {
@@ -481,6 +520,23 @@ describe('a server that is not reached', () => {
     expect(notes).toMatchObject([{ event: 'mcp_connected' }]);
     expect(reports).toEqual(['Installing odd@1.0.0 for the MCP server odd: once, which can take some minutes']);
     await patient.close();
+  });
+
+  it('because it starts too slowly is ended once it has started', async () => {
+    const started = Promise.withResolvers<void>();
+    const ended = Promise.withResolvers<void>();
+    const startSlowly: StartConfined = async (command) => {
+      await started.promise;
+      const { kill, ...process } = await startAnswering(command);
+      return { ...process, kill: () => kill().finally(ended.resolve) };
+    };
+    const hasty = openBench({ startConfined: startSlowly, connect_ms: 100 });
+    stops.push(hasty.close);
+    const command = { ...overHttp(''), transport_type: 'stdio', connection_config: { command: 'odd' } };
+    const { notes } = await found(command, { ports: hasty.ports });
+    expect(notes).toMatchObject([{ event: 'mcp_error', detail: expect.stringContaining('did not answer within 0.1 s') }]);
+    started.resolve();
+    await ended.promise;
   });
 
   it.each(['http', 'sse'])('because its address is refused names the setting that allows it: %s', async (transport_type) => {

@@ -81,6 +81,7 @@ const MOST_UNUSED = 64;
 export function createMcpPool(options: PoolOptions): McpPool {
   const { idle_ms = IDLE_MS, check_after_ms = CHECK_AFTER_MS } = options;
   const entries = new Map<string, Entry>();
+  /** The keys of the shared connections whose servers ask, while there are connections to them. */
   const asking = new Set<string>();
   const closing = new AbortController();
 
@@ -130,6 +131,8 @@ export function createMcpPool(options: PoolOptions): McpPool {
   }
   async function closeUnused(key: string, entry: Entry): Promise<void> {
     entries.delete(key);
+    const shared = key.split(':')[0]!;
+    if (![...entries.keys()].some((other) => other.startsWith(shared))) asking.delete(shared);
     await entry.connection?.then((it) => it.close()).catch(() => {});
   }
   function closeBeyondMost(): void {

@@ -27,6 +27,7 @@ export class ConfinedStdio implements Transport {
   #line_bytes = 0;
   #stderr = '';
   #has_ended = false;
+  #is_closed = false;
 
   /** `message_bytes` is the longest message that the server may send. */
   constructor(start: StartConfined, command: ConfinedCommand, message_bytes: number) {
@@ -51,6 +52,11 @@ export class ConfinedStdio implements Transport {
     const child = await this.#start(this.#command);
     this.#process = child;
     for (const stream of [child.stdin, child.stdout, child.stderr]) stream.on('error', (error) => this.onerror?.(error));
+    // Nobody waits for it any more; nobody else would end it.
+    if (this.#is_closed) {
+      await child.kill();
+      throw new McpLost('it was given up while it started', { sent: false });
+    }
     child.stdout.on('data', (chunk: Buffer) => this.#read(chunk));
     child.stderr.on('data', (chunk: Buffer) => {
       this.#stderr = truncateStart(this.#stderr + chunk.toString());
@@ -71,6 +77,7 @@ export class ConfinedStdio implements Transport {
   }
 
   async close(): Promise<void> {
+    this.#is_closed = true;
     this.#line = [];
     await this.#process?.kill();
   }
