@@ -80,7 +80,7 @@ const token = async (row: string, options = {}) => {
 };
 /** Decides that the calls of a run failed whose server or worker was lost: it waits for that. */
 async function failUncertain(task_id: string): Promise<void> {
-  const steps: { tool_calls: { call_id: string }[] }[] = (await alice.get(`/api/tasks/${task_id}/steps`)).body;
+  const steps = (await alice.get(`/api/tasks/${task_id}/steps`)).body as { tool_calls: { call_id: string }[] }[];
   for (const { call_id } of steps.flatMap(({ tool_calls }) => tool_calls))
     await alice.post(`/api/tasks/${task_id}/reconciliations/${call_id}`, { decision: 'fail' });
 }
