@@ -1,5 +1,6 @@
 import { findRepeatedName, isExactNumber, parseExact } from './exact-json.ts';
 import { findWholeJson } from './json-answers.ts';
+import { isRecord } from './records.ts';
 
 type ParsedArguments = { arguments: Record<string, unknown> } | { refusal: string };
 
@@ -24,8 +25,7 @@ export function parseArguments(text: string, depth = 0): ParsedArguments {
       };
     if (typeof value === 'string' && depth < DEEPEST) return parseArguments(value, depth + 1);
     const [only, ...others] = Array.isArray(value) ? value : [value];
-    if (typeof only === 'object' && only !== null && !Array.isArray(only) && !isExactNumber(only) && others.length === 0)
-      return { arguments: only as Record<string, unknown> };
+    if (isRecord(only) && !isExactNumber(only) && others.length === 0) return { arguments: only };
     return { refusal: 'The arguments must be a JSON object' };
   } catch (error) {
     if (depth > 0) return { refusal: 'The arguments must be a JSON object' };

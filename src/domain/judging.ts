@@ -1,4 +1,5 @@
 import type { Definition, ExchangeLimits, PinnedProvider } from './definition.ts';
+import { isRecord } from './records.ts';
 import { storable } from './transcript.ts';
 
 /** A grader's verdict on an answer. */
@@ -110,8 +111,7 @@ export function verdictOfTool(result: unknown): GradingOutcome {
   return { verdict: { passed: pass, reason: why } };
 }
 
-const asRecord = (value: unknown): Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
+const asRecord = (value: unknown): Record<string, unknown> => (isRecord(value) ? value : {});
 
 /** Returns the reason, null if it is left out, or undefined if it is not a text. */
 function parseReason(reason: unknown): string | null | undefined {

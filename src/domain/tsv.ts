@@ -1,4 +1,5 @@
 import { isExactNumber, parseExact } from './exact-json.ts';
+import { isRecord } from './records.ts';
 
 type Scalar = string | number | boolean | null | ReturnType<typeof JSON.rawJSON>;
 
@@ -23,17 +24,16 @@ function parseRows(text: string): Record<string, Scalar>[] | null {
   if (!/^\s*[[{]/.test(text)) return null;
   try {
     const value = parseExact(text);
-    const list = isRecord(value) && Object.keys(value).length === 1 ? value.result : value;
+    const list = isObject(value) && Object.keys(value).length === 1 ? value.result : value;
     return Array.isArray(list) && list.every(isFlat) ? list : null;
   } catch {
     return null;
   }
 }
 
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) && !isExactNumber(value);
+const isObject = (value: unknown): value is Record<string, unknown> => isRecord(value) && !isExactNumber(value);
 const isFlat = (value: unknown): value is Record<string, Scalar> =>
-  isRecord(value) && Object.values(value).every((cell) => typeof cell !== 'object' || cell === null || isExactNumber(cell));
+  isObject(value) && Object.values(value).every((cell) => typeof cell !== 'object' || cell === null || isExactNumber(cell));
 
 /** Escapes characters that would break the table. A missing value, null and the empty text stay distinct. */
 function formatCell(value: Scalar | undefined): string {

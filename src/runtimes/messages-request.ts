@@ -4,6 +4,7 @@ import { limitSampling } from '../domain/call-settings.ts';
 import { parseExact } from '../domain/exact-json.ts';
 import { isTooDeepText } from '../domain/normalise.ts';
 import { takesOneSampling } from '../domain/provider-presets.ts';
+import { isRecord } from '../domain/records.ts';
 import type { TranscriptMessage } from '../domain/transcript.ts';
 import {
   findResendableCalls,
@@ -204,7 +205,7 @@ function parseInput(args: string): unknown {
   if (args.trim() === '') return {};
   try {
     const value = isTooDeepText(args) ? null : parseExact(args);
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+    if (isRecord(value)) return value;
   } catch {
     // Reported to the model with the result of the call.
   }

@@ -1,9 +1,7 @@
-import { findTarget, isSchema, type Schema } from './schema-parts.ts';
+import { findTarget, isSchema, type Schema, VALUE_KEYWORDS } from './schema-parts.ts';
 
 /** References that every vendor reads. `#` for the whole schema, and names with other characters, fail at some. */
 const PLAIN = /^#\/(?:\$defs|definitions)\/[\w.-]+$/;
-/** What holds values and not schemas. */
-const VALUES = ['default', 'const', 'enum', 'examples', 'example'];
 
 /**
  * Makes every reference lead to a definition with a plain name. One that leads nowhere, or in a circle to nothing but references, is
@@ -35,7 +33,7 @@ export function nameReferences(root: Schema): Schema {
   }
   function visitMember(name: string, inner: unknown): [string, unknown][] {
     if (name !== '$ref' || typeof inner !== 'string')
-      return [[name, VALUES.includes(name) && !isSchema(inner) ? inner : visit(inner)]];
+      return [[name, VALUE_KEYWORDS.includes(name) && !isSchema(inner) ? inner : visit(inner)]];
     const target = findTarget(inner, root);
     if (!target || !hasEnd(target)) return [];
     return [[name, PLAIN.test(inner) ? inner : `#/$defs/${nameOf(inner, target)}`]];

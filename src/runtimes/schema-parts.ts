@@ -1,7 +1,12 @@
+import { isRecord } from '../domain/records.ts';
+
 export type Schema = Record<string, unknown>;
 
-export const isSchema = (value: unknown): value is Schema => typeof value === 'object' && value !== null && !Array.isArray(value);
+export const isSchema: (value: unknown) => value is Schema = isRecord;
 export const toSchemas = (value: unknown): Schema[] => (Array.isArray(value) ? value.filter(isSchema) : []);
+
+/** The keywords that hold values and not schemas. */
+export const VALUE_KEYWORDS = ['default', 'const', 'enum', 'examples', 'example'];
 
 /** Returns what a reference such as `#/$defs/City` names; undefined for another document, or for nothing. */
 export function findTarget(reference: string, root: Schema): Schema | undefined {

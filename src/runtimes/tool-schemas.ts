@@ -1,6 +1,6 @@
 import type { SchemaFamily } from '../domain/provider-presets.ts';
 import { nameReferences } from './references.ts';
-import { findTarget, isSchema, type Schema, toSchemas } from './schema-parts.ts';
+import { findTarget, isSchema, type Schema, toSchemas, VALUE_KEYWORDS } from './schema-parts.ts';
 import { toSubsetSchema } from './subset-schemas.ts';
 
 const toTexts = (value: unknown): string[] => (Array.isArray(value) ? value.filter((one) => typeof one === 'string') : []);
@@ -77,14 +77,13 @@ const LISTS = ['anyOf', 'oneOf', 'allOf', 'prefixItems'];
 const SINGLE = ['items', 'contains', 'propertyNames', 'not', 'if', 'then', 'else', 'contentSchema'];
 const EITHER = ['additionalProperties', 'unevaluatedProperties', 'unevaluatedItems', 'additionalItems'];
 const NOTES = ['$schema', '$id', '$comment', '$anchor', '$vocabulary', 'id'];
-const VALUES = ['default', 'const', 'enum', 'examples', 'example'];
 const TYPES = ['object', 'array', 'string', 'number', 'integer', 'boolean', 'null'];
 
 /** Cleans a schema and those within it. A list in place of a schema is a tuple of an older draft. */
 function clean(schema: unknown, family: SchemaFamily): Schema {
   const cleaned: Schema = {};
   for (const [keyword, value] of Object.entries(isSchema(schema) ? schema : {})) {
-    if (isNote(keyword) || (value === null && !VALUES.includes(keyword))) continue;
+    if (isNote(keyword) || (value === null && !VALUE_KEYWORDS.includes(keyword))) continue;
     if (MAPS.includes(keyword)) cleaned[keyword] = cleanMap(value, { family, named_by_pattern: keyword === 'patternProperties' });
     else if (keyword === 'items' && Array.isArray(value)) cleaned.prefixItems = value.map((one) => clean(one, family));
     else if (LISTS.includes(keyword)) {

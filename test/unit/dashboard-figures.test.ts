@@ -1,32 +1,20 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { callsLine, formatElapsed, stepLine, tokensLine } from '../../src/dashboard/runs/compared.ts';
 import { emptyRun } from '../../src/dashboard/runs/run-state.ts';
-import { loadScreens, readFacts, toText } from '../support/browser/rendered.ts';
+import { closeScreens, openScreens, readFacts, SHOWN_TASK, toText } from '../support/browser/rendered.ts';
 
-let the: Awaited<ReturnType<typeof loadScreens>>;
+let the: Awaited<ReturnType<typeof openScreens>>;
 beforeAll(async () => {
-  vi.stubGlobal('sessionStorage', { getItem: () => null, setItem() {} });
-  vi.stubGlobal('location', { origin: 'https://perdura.example' });
-  the = await loadScreens();
-});
-afterAll(() => vi.unstubAllGlobals());
+  the = await openScreens();
+}, 60_000);
+afterAll(closeScreens);
 
 // Every number differs from all others and from their sums.
 const USAGE = { total_in: 101_009, total_out: 20_011, cache_read: 3_001, cache_write: 401, premium_requests: 53, cost: 61.27 };
 const AT = '2019-03-05T12:11:13.000Z';
 const TASK = {
-  ...{ id: 't', status: 'completed', error: null, error_code: null, prompt: 'Look.', workflow_id: 'w', workflow_title: 'Daily' },
-  ...{
-    agent_id: 'a',
-    agent_name: 'Clerk',
-    model: 'large',
-    turns: 19,
-    steps: 23,
-    usage: USAGE,
-    attachments: [],
-    forked_from: null,
-  },
-  ...{ created_at: AT, started_at: AT, completed_at: AT, elapsed_seconds: 4_523, turn_limit_reached: false },
+  ...SHOWN_TASK,
+  ...{ status: 'completed', usage: USAGE, created_at: AT, started_at: AT, completed_at: AT, elapsed_seconds: 4_523 },
 };
 const CALL = {
   call_id: '1-1',

@@ -1,46 +1,24 @@
 import { createElement, type ReactNode } from 'react';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { emptyRun } from '../../src/dashboard/runs/run-state.ts';
 import { summarizeReadiness } from '../../src/dashboard/shell/readiness.ts';
 import { TASK_STATUSES } from '../../src/domain/statuses.ts';
-import { loadScreens, readButtons, readFacts, readLinks, toText } from '../support/browser/rendered.ts';
+import { closeScreens, openScreens, readButtons, readFacts, readLinks, SHOWN_TASK, toText } from '../support/browser/rendered.ts';
 
 const NOON = Date.UTC(2026, 0, 31, 12);
 const at = (day: number, year = 2019) => new Date(Date.UTC(year, 2, day, 12, 11, 13)).toISOString();
 
-let the: Awaited<ReturnType<typeof loadScreens>>;
+let the: Awaited<ReturnType<typeof openScreens>>;
 beforeAll(async () => {
-  vi.stubGlobal('sessionStorage', { getItem: () => null, setItem() {} });
-  vi.stubGlobal('location', { origin: 'https://perdura.example' });
-  vi.useFakeTimers({ toFake: ['Date'], now: NOON });
-  the = await loadScreens();
+  the = await openScreens(NOON);
 }, 60_000);
-afterAll(() => {
-  vi.useRealTimers();
-  vi.unstubAllGlobals();
-});
+afterAll(closeScreens);
 
 const USAGE = { total_in: 101_009, total_out: 20_011, cache_read: 0, cache_write: 0, premium_requests: 0, cost: 61.27 };
 const TASK = {
-  ...{ id: 't', status: 'running', error: null, error_code: null, prompt: 'Look.', workflow_id: 'w', workflow_title: 'Daily' },
-  ...{
-    agent_id: 'a',
-    agent_name: 'Clerk',
-    model: 'large',
-    turns: 19,
-    steps: 23,
-    usage: USAGE,
-    attachments: [],
-    forked_from: null,
-  },
-  ...{
-    created_at: at(5),
-    started_at: at(5),
-    completed_at: null,
-    elapsed_seconds: 83,
-    turn_limit_reached: false,
-    truncated: false,
-  },
+  ...SHOWN_TASK,
+  ...{ status: 'running', usage: USAGE, truncated: false },
+  ...{ created_at: at(5), started_at: at(5), completed_at: null, elapsed_seconds: 83 },
 };
 const page = (items: object[], total = items.length) => ({ items, total, next: null });
 

@@ -1,24 +1,18 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ZodObject, ZodType } from 'zod';
 import { ApiProblem } from '../../src/dashboard/api/call.ts';
-import { loadScreens, readButtons, readFacts, readLinks, toText } from '../support/browser/rendered.ts';
+import { closeScreens, openScreens, readButtons, readFacts, readLinks, toText } from '../support/browser/rendered.ts';
 
 const NOON = Date.UTC(2026, 0, 31, 12);
 const at = (day: number) => new Date(Date.UTC(2019, 2, day, 12, 11, 13)).toISOString();
 const ID = '0197a0c4-6b1e-7c3a-9f57-0d2c5a1be007';
 const page = (items: object[]) => ({ items, total: items.length, next: null });
 
-let the: Awaited<ReturnType<typeof loadScreens>>;
+let the: Awaited<ReturnType<typeof openScreens>>;
 beforeAll(async () => {
-  vi.stubGlobal('sessionStorage', { getItem: () => null, setItem() {} });
-  vi.stubGlobal('location', { origin: 'https://perdura.example' });
-  vi.useFakeTimers({ toFake: ['Date'], now: NOON });
-  the = await loadScreens();
-});
-afterAll(() => {
-  vi.useRealTimers();
-  vi.unstubAllGlobals();
-});
+  the = await openScreens(NOON);
+}, 60_000);
+afterAll(closeScreens);
 
 describe('a request that failed', () => {
   it.each([

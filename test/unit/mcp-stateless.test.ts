@@ -66,6 +66,16 @@ async function scripted(answers: Record<string, (params: Params, count: number) 
 }
 type Params = Record<string, unknown> & { name?: string; inputResponses?: object; requestState?: string; taskId?: string };
 
+/** Creates a person who agrees to every question. */
+function createPerson() {
+  let count = 0;
+  const ask = async () => {
+    count += 1;
+    return { action: 'accept' as const, content: { ok: true } };
+  };
+  return { ask, countQuestions: () => count };
+}
+
 describe('a server that speaks', () => {
   const saysEra = (mcp: McpServer) => {
     mcp.registerTool('act', { description: 'Acts', annotations: { readOnlyHint: true } }, ({ mcpReq }) =>
@@ -325,13 +335,9 @@ describe('a task', () => {
           ? task({ status: 'input_required', inputRequests: { sure: request } })
           : task({ status: 'completed', result: text('done') }),
     });
-    let count = 0;
-    const ask = async () => {
-      count += 1;
-      return { action: 'accept' as const, content: { ok: true } };
-    };
+    const { ask, countQuestions } = createPerson();
     expect(await toolsOf(server).call(callOf('act', {}, { ask }), never())).toMatchObject({ content: 'done' });
-    expect(count).toBe(1);
+    expect(countQuestions()).toBe(1);
     const updates = asked.filter(({ method }) => method === 'tasks/update');
     expect(updates.map(({ params }) => params)).toMatchObject([
       { taskId: 't1', inputResponses: { sure: { action: 'accept', content: { ok: true } } } },
@@ -361,7 +367,7 @@ describe('a task', () => {
   it.each<[string, object]>([
     ['too many requests', { status: 429, headers: { 'retry-after': '3600' } }],
     ['an internal error', { error: { code: -32603, message: 'The database is busy' } }],
-    ['an error of its own', { error: { code: -32050, message: 'Busy' } }],
+    ['an error that it has itself', { error: { code: -32050, message: 'Busy' } }],
     ['a page of its proxy', { result: 'busy' }],
   ])('is asked for again if a request is refused for a moment: %s', async (_what, refusal) => {
     const { server, asked } = await scripted({
@@ -385,13 +391,9 @@ describe('a task', () => {
       'tasks/get': () =>
         has_answer ? task({ status: 'completed', result: text('done') }) : task({ status: 'input_required', inputRequests }),
     });
-    let count = 0;
-    const ask = async () => {
-      count += 1;
-      return { action: 'accept' as const, content: { ok: true } };
-    };
+    const { ask, countQuestions } = createPerson();
     expect(await toolsOf(server).call(callOf('act', {}, { ask }), never())).toMatchObject({ content: 'done' });
-    expect(count).toBe(1);
+    expect(countQuestions()).toBe(1);
   });
 
   it('is followed to its end if another call finds meanwhile that the connection was lost', async () => {

@@ -1,11 +1,10 @@
 import type { JSONRPCMessage, ServerCapabilities } from '@modelcontextprotocol/client';
+import { isRecord } from '../../domain/records.ts';
 
 /** The version of a server that names none: the one that the protocol assumes of a server without a header. */
 const UNNAMED_VERSION = '2025-03-26';
 
 type Fields = Record<string, unknown>;
-
-const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
  * Repairs, in place, the answer to `initialize` as servers really send it, before the SDK's client checks it: null for what is
@@ -13,7 +12,7 @@ const isFields = (value: unknown): value is Fields => typeof value === 'object' 
  */
 export function tidyInitialized(message: JSONRPCMessage): void {
   const { result } = message as { result?: unknown };
-  if (!isFields(result)) return;
+  if (!isRecord(result)) return;
   if (typeof result.instructions !== 'string') delete result.instructions;
   const { protocolVersion: version } = result;
   result.protocolVersion = typeof version === 'string' || typeof version === 'number' ? String(version) : UNNAMED_VERSION;
@@ -23,7 +22,7 @@ export function tidyInitialized(message: JSONRPCMessage): void {
 
 /** Only the name and the version are read. */
 const tidyInfo = (info: unknown): Fields => {
-  const { name, version } = isFields(info) ? info : {};
+  const { name, version } = isRecord(info) ? info : {};
   return {
     name: typeof name === 'string' ? name : 'unknown',
     version: typeof version === 'string' ? version : 'unknown',
@@ -35,10 +34,10 @@ const tidyInfo = (info: unknown): Fields => {
  * capabilities has tools.
  */
 export function tidyCapabilities(capabilities: unknown): Pick<ServerCapabilities, 'tools' | 'resources' | 'prompts'> {
-  if (!isFields(capabilities)) return { tools: {} };
+  if (!isRecord(capabilities)) return { tools: {} };
   const { tools, resources, prompts } = capabilities;
   const has = (capability: unknown) => capability !== undefined && capability !== false;
-  const tidy = (capability: unknown) => (isFields(capability) && capability.listChanged === true ? { listChanged: true } : {});
+  const tidy = (capability: unknown) => (isRecord(capability) && capability.listChanged === true ? { listChanged: true } : {});
   return {
     ...(has(tools) && { tools: tidy(tools) }),
     ...(has(resources) && { resources: tidy(resources) }),

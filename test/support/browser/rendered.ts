@@ -5,6 +5,7 @@ import { type ComponentType, createElement } from 'react';
 import { renderToStaticMarkup } from 'react-dom/server';
 import type * as Router from 'react-router';
 import { runnerImport } from 'vite';
+import { vi } from 'vitest';
 import type * as Context from '../../../src/dashboard/api/context.tsx';
 import { browserSession } from '../../../src/dashboard/api/session.ts';
 import type * as Catalog from '../../../src/dashboard/resources/catalog.tsx';
@@ -130,8 +131,28 @@ function createClient(the: Modules, replies: Replies) {
   return new the.QueryClient({ queryCache: cache });
 }
 
+/** What the screens show of a run that has no times and no usage yet. Every number differs from all others. */
+export const SHOWN_TASK = {
+  ...{ id: 't', error: null, error_code: null, prompt: 'Look.', workflow_id: 'w', workflow_title: 'Daily' },
+  ...{ agent_id: 'a', agent_name: 'Clerk', model: 'large', turns: 19, steps: 23 },
+  ...{ attachments: [], forked_from: null, turn_limit_reached: false },
+};
+
+/** Loads the screens as a browser without a session has them; with `now`, its clock stands there. `closeScreens` undoes this. */
+export function openScreens(now?: number) {
+  vi.stubGlobal('sessionStorage', { getItem: () => null, setItem() {} });
+  vi.stubGlobal('location', { origin: 'https://perdura.example' });
+  if (now !== undefined) vi.useFakeTimers({ toFake: ['Date'], now });
+  return loadScreens();
+}
+
+export function closeScreens(): void {
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+}
+
 /** Imports the screens. `render` returns the HTML of one that has its replies already. */
-export async function loadScreens() {
+async function loadScreens() {
   modules ??= loadModules();
   const the = await modules;
   function render(
