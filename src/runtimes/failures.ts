@@ -161,6 +161,7 @@ function findCode(fault: VendorError, status: number | undefined): string {
 export const ADVICE: Record<string, string> = {
   model_unauthorized: "check the provider's stored key",
   unknown_model: 'check base_url and the name of the model or deployment',
+  context_window_full: 'shorten what the model is given, or lower max_output_tokens',
   quota_exhausted: 'its quota or credit is used up; add credit at the vendor, or use another key',
   model_loading: 'it did not load its model within a minute; try again later',
 };

@@ -55,15 +55,23 @@ export const isOverlong = ({ names, message }: VendorError, status?: number): bo
     !OTHER_LIMITS.test(message) &&
     (status === TOO_LARGE || OVERLONG_SENTENCES.some((sentence) => sentence.test(message))));
 
+/** A size, also in thousands or millions: "8192", "8,192", "256K". */
+const SIZE = String.raw`(\d[\d,_]{0,14}(?:\.\d{1,3})?\s?[km]\b|\d[\d,_]{1,14}(?:\.\d{1,3})?)(?!\w|\.\d|\s?[kmg]i?b\b)`;
+/** What stands between a name and its size. "by 1200 tokens" is how much too long a request is. */
+const GAP = String.raw`(?:(?!\bby\b)[^\d.])`;
+
+const writeSizes = (places: string[]): RegExp[] =>
+  places.map((place) => new RegExp(place.replace('SIZE', SIZE).replace('GAP', GAP), 'i'));
+
 /** The places of the size in a sentence, the surest first. */
-const SIZES = [
-  /range of input length should be \[\d{1,9}, ?(\d{1,9})\]/i,
-  /\b(?:max_model_len|max_seq_len|n_ctx)\b[^\d.]{0,10}(\d[\d,_]{1,14})/i,
-  /(?:context|max(?:imum)? (?:prompt|input|sequence|model)) ?(?:length|window|size)\b[^\d.]{0,40}(\d[\d,_]{1,14})/i,
-  /\b(\d[\d,_]{1,14})(?:[ -]tokens?)? (?:max(?:imum)?\b|(?:context|token) (?:length|window|limit))/i,
-  /context limit: [\d,]{1,15} \+ [\d,]{1,15} > (\d[\d,_]{1,14})/i,
-  /(?:maximum number of tokens allowed|maximum (?:allowed )?length|supports up to|cannot exceed|must be <=|must have less than|max input tokens:|input length limit|limit (?:for this model )?(?:is|of)|token limit:|max size:)[^\d.]{0,30}(\d[\d,_]{1,14})/i,
-];
+const SIZES = writeSizes([
+  String.raw`range of input length should be \[\d{1,9}, ?SIZE\]`,
+  String.raw`\b(?:max_model_len|max_seq_len|n_ctx)\bGAP{0,10}SIZE`,
+  String.raw`(?:context|max(?:imum)? (?:prompt|input|sequence|model)) ?(?:length|window|size)\bGAP{0,40}SIZE`,
+  String.raw`\bSIZE(?:[ -]tokens?)? (?:max(?:imum)?\b|(?:context|token) (?:length|window|limit))`,
+  String.raw`context limit: [\d,]{1,15} \+ [\d,]{1,15} > SIZE`,
+  String.raw`(?:maximum number of tokens allowed|maximum (?:allowed )?length|supports up to|cannot exceed|must be <=|must have less than|max input tokens:|input length limit|limit (?:for this model )?(?:is|of)|token limit:|max size:)GAP{0,30}SIZE`,
+]);
 
 const SMALLEST_WINDOW = 256;
 const LARGEST_WINDOW = 100_000_000;
@@ -76,6 +84,15 @@ export const isWindow = (size: unknown): size is number =>
 export function findNamedWindow({ message, context_window }: VendorError): number | undefined {
   if (isWindow(context_window)) return context_window;
   const written = SIZES.map((place) => place.exec(message)?.[1]).find((text) => text !== undefined);
-  const size = Number(written?.replaceAll(/[,_]/g, ''));
+  const size = parseSize(written ?? '');
   return isWindow(size) ? size : undefined;
+}
+
+/** Vendors mean 1,000 or 1,024 by a K: the smaller is safe. */
+const FACTORS: Record<string, number> = { k: 1_000, m: 1_000_000 };
+
+function parseSize(written: string): number {
+  const number = Number(written.replaceAll(/[^\d.]/g, '') || Number.NaN);
+  const factor = FACTORS[written.at(-1)?.toLowerCase() ?? ''];
+  return factor === undefined ? number : Math.round(number * factor);
 }

@@ -218,7 +218,7 @@ it('keeps the size that the endpoint named for the provider and the model, and s
   expect(await findShownWindow(provider_id)).toBeUndefined();
   expect(await fillWindow(provider_id, 1_000)).toContain('maximum context length is 1000 tokens');
   expect(await findShownWindow(provider_id)).toBe(1_000);
-  expect(await fillWindow(provider_id, 1_000)).toContain('of 1000 tokens (as the endpoint says)');
+  expect(await fillWindow(provider_id, 1_000)).toContain('of 1000 tokens (as the endpoint says;');
   await here.alice.ok(here.alice.put(`/api/providers/${provider_id}`, { description: 'changed' }));
   expect(await findShownWindow(provider_id)).toBeUndefined();
   expect(await fillWindow(provider_id, 1_000)).toContain('maximum context length is 1000 tokens');
@@ -232,7 +232,7 @@ it('keeps the size that the endpoint lists, until it refuses with another', asyn
   } finally {
     here.model.describe({});
   }
-  expect(await fillWindow(provider_id, 900)).toContain('of 1200 tokens (as the endpoint says)');
+  expect(await fillWindow(provider_id, 900)).toContain('of 1200 tokens (as the endpoint says;');
   const other = await provider({});
   expect(await fillWindow(other, 900)).toContain('maximum context length is 900 tokens');
   here.model.describe({ max_model_len: 1_200 });

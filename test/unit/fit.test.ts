@@ -4,7 +4,7 @@ import { transcriptSize } from '../../src/domain/compaction.ts';
 import type { FileTakers } from '../../src/domain/result-files.ts';
 import type { TranscriptMessage } from '../../src/domain/transcript.ts';
 import type { Exchange } from '../../src/runtimes/runtime.ts';
-import { fitTranscript, refitTranscript } from '../../src/temporal/activities/fit.ts';
+import { fitTranscript, isRoomy, readNamedWindow, refitTranscript } from '../../src/temporal/activities/fit.ts';
 
 const WINDOW = 10_000;
 const usage = { total_in: 0, total_out: 0, cache_read: 0, cache_write: 0, cost: 0 };
@@ -237,5 +237,25 @@ describe('a transcript that the endpoint refused', () => {
 
   it('stays as it is without infinite_session', async () => {
     expect(await refit(4_096, false)).toMatchObject({ fit: null, asked: [] });
+  });
+});
+
+describe('the size that a refusal names', () => {
+  it.each([
+    [128_000, 2_000, undefined],
+    [128_000, 8_192, 8_192],
+    [128_000, 131_072, 131_072],
+    [128_000, undefined, undefined],
+  ])('for a request of %s tokens is read as %s: %s', (tokens, named, read) => {
+    expect(readNamedWindow(named, { tokens })).toBe(read);
+  });
+
+  it.each([
+    [10_000, 32_000, true],
+    [10_000, 16_000, false],
+    [10_000, 4_096, false],
+    [10_000, undefined, false],
+  ])('leaves room for a request of %s tokens if it is %s: %s', (tokens, named, is_roomy) => {
+    expect(isRoomy(named, { tokens })).toBe(is_roomy);
   });
 });

@@ -1,7 +1,10 @@
 import { statement } from '../database/statement.ts';
 
-/** What was named before the provider was changed may be about another endpoint. */
-const COUNTS = 'w.named_at >= p.updated_at';
+/**
+ * What was named before the provider was changed may be about another endpoint. A refusal counts for a day: servers are started again
+ * with other sizes, and a sentence may have been misread.
+ */
+const COUNTS = "w.named_at >= p.updated_at AND (NOT w.is_refusal OR w.named_at > now() - interval '1 day')";
 
 /** The context windows that a provider's endpoint named. */
 export const listNamedWindows = statement(
@@ -19,8 +22,8 @@ export const findNamedWindow = statement(
 );
 
 /**
- * Writes the windows of several models. A refusal is about the very window that is served, so a list does not replace it. The locks
- * are taken in the order of the names, as several lists may be written at once.
+ * Writes the windows of several models. A refusal is about the very window that is served, so a list does not replace it for a day. The
+ * locks are taken in the order of the names, as several lists may be written at once.
  */
 export const writeNamedWindows = statement(
   'write_named_windows',
@@ -31,7 +34,8 @@ export const writeNamedWindows = statement(
       WHERE p.id = :provider_id ORDER BY named.model
     ON CONFLICT (provider_id, model) DO UPDATE SET context_window = excluded.context_window, is_refusal = excluded.is_refusal,
       named_at = excluded.named_at
-    WHERE excluded.is_refusal OR NOT w.is_refusal OR w.named_at < (SELECT updated_at FROM providers WHERE id = w.provider_id)`,
+    WHERE excluded.is_refusal OR NOT w.is_refusal OR w.named_at <= now() - interval '1 day'
+      OR w.named_at < (SELECT updated_at FROM providers WHERE id = w.provider_id)`,
 );
 
 /** Forgets the listed sizes of models that a provider no longer lists, so that there are never more than it lists at once. */

@@ -78,6 +78,20 @@ export async function fitTranscript(work: FitWork, messages: readonly Transcript
   return fitted;
 }
 
+/** How many times as long as the window a refused request may be; a smaller size in a sentence was misread. */
+const MOST_OVERLONG = 16;
+
+/** Returns the size that a refusal names; nothing if it cannot be that of the window. */
+export const readNamedWindow = (named: number | undefined, { tokens }: Pick<Fitted, 'tokens'>): number | undefined =>
+  named !== undefined && named * MOST_OVERLONG < tokens ? undefined : named;
+
+/** How many times as long as its estimate a request may be, as models divide some texts into many tokens. */
+const MOST_UNDERRATED = 2;
+
+/** True if a window has room for a request that was refused: what is too long is the output that was asked for. */
+export const isRoomy = (named: number | undefined, { tokens }: Pick<Fitted, 'tokens'>): boolean =>
+  named !== undefined && named > tokens * MOST_UNDERRATED;
+
 /**
  * Returns a transcript that the endpoint refused as too long, compacted; null if that is off or impossible. The estimate was too low,
  * or the window is smaller than known, so what is sent becomes a share of both.
@@ -139,7 +153,7 @@ function windowFull(tokens: number, window: ContextWindow, infinite: boolean): A
 /** What a size is known from, for sentences. */
 const SOURCES: Record<ContextWindow['from'], string> = {
   provider: " (the provider's context_window)",
-  endpoint: ' (as the endpoint says)',
+  endpoint: " (as the endpoint says; set the provider's context_window if that is wrong)",
   known: '',
   default: " (DEFAULT_CONTEXT_WINDOW, because nothing says the size for this model; set the provider's context_window)",
 };

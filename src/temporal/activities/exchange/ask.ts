@@ -13,7 +13,7 @@ import { storable, type TranscriptMessage } from '../../../domain/transcript.ts'
 import type { Answered, UsageSoFar } from '../../../domain/usage.ts';
 import { createTaskEvents, type NewEvent } from '../../../events/task-events.ts';
 import type { Exchange } from '../../../runtimes/runtime.ts';
-import { type Fitted, type FitWork, fitTranscript, refitTranscript } from '../fit.ts';
+import { type Fitted, type FitWork, fitTranscript, isRoomy, readNamedWindow, refitTranscript } from '../fit.ts';
 import { listStartEvents } from '../offered.ts';
 import { reserve } from '../reserve.ts';
 import type { ExchangeAttempt } from './attempt.ts';
@@ -38,7 +38,8 @@ export async function askModel(work: ExchangeAttempt, started: StartedStep): Pro
   try {
     return await sendFitted(work, started, { about, fit, offered });
   } catch (error) {
-    if (!isRefusedAsLong(error) || started.getPublishedTexts().count > 0) throw error;
+    // What was answered in part was not refused, and costs.
+    if (!isRefusedAsLong(error) || error.answer || started.getPublishedTexts().count > 0) throw error;
     // A refused request cost nothing.
     delete work.so_far;
     const refit = await refitRefused(about, { fit, refusal: error, started });
@@ -58,7 +59,7 @@ async function refitRefused(
   { fit, refusal, started }: { fit: Fitted; refusal: ModelFailure; started: StartedStep },
 ): Promise<Fitted> {
   const { ports, run, definition, step } = about;
-  const named = refusal.context_window;
+  const named = readNamedWindow(refusal.context_window, fit);
   const { log } = createTaskEvents(run.task_id, ports.now);
   const size = named === undefined ? '' : ` The window has ${named} tokens, says the endpoint.`;
   const sentence = `${storable(refusal.message).replace(/\.$/, '')}.${size}`;
@@ -66,6 +67,7 @@ async function refitRefused(
     log('context_window_full', sentence, { step, ...(named === undefined ? {} : { context_window: named }) }),
   ]);
   if (named !== undefined) await ports.keepWindow(definition, named);
+  if (isRoomy(named, fit)) throw new ModelFailure(`${refusal.message}; only about ${fit.tokens} tokens were sent`, refusal);
   const refit = await refitTranscript(about, fit, { named, signal: started.signal });
   if (refit) return refit;
   const advice = definition.settings.infinite_session ? 'the rest cannot be compacted' : 'infinite_session is off';
