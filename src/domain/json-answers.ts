@@ -11,19 +11,28 @@ export function findWholeJson(text: string): string | null {
 }
 
 /**
- * Returns the JSON in a text that should be JSON: the whole of it, what its last fence with JSON holds, or the only value in its
- * prose. Thinking before it does not count. Returns the text unchanged if there is none, or more than one.
+ * Returns the JSON in a text that should be JSON: the whole of it, or the only object or list in its fences and its prose, which may be
+ * repeated. Thinking before it does not count. Returns the text unchanged if there is none, or if there are different ones.
  */
 export function findJsonText(text: string): string {
   const whole = findWholeJson(text);
   if (whole !== null) return whole;
   const answer = withoutMark(splitThinking(text).text).trim();
   if (isJson(answer)) return answer;
-  const fenced = listFences(answer).findLast(isJson);
-  if (fenced !== undefined) return fenced.trim();
-  const [only, ...others] = listValues(answer).filter(isJson);
-  return only !== undefined && others.length === 0 ? only : text;
+  const { fenced, prose } = splitFences(answer);
+  const found = [...fenced.flatMap(listFenced), ...prose.flatMap(listJson)];
+  // Fences within the texts of the answer divide it wrongly.
+  const values = found.length > 0 ? found : listJson(answer);
+  const [only, ...others] = values.length > 0 || fenced.length !== 1 ? values : listScalars(fenced);
+  return only !== undefined && others.length < MOST_REPEATED && others.every((other) => isSame(only, other)) ? only : text;
 }
+
+/** How often an answer may be repeated. */
+const MOST_REPEATED = 16;
+
+const listJson = (text: string): string[] => listValues(text).filter(isJson);
+const listScalars = (contents: string[]): string[] => contents.flatMap((one) => [one, withoutLanguage(one)].filter(isJson));
+const isSame = (one: string, other: string) => JSON.stringify(JSON.parse(one)) === JSON.stringify(JSON.parse(other));
 
 /**
  * Parses the final answer: a JSON value for `json` (other text is wrapped), the text itself for `markdown`. Parsing brings back
@@ -53,14 +62,19 @@ function isJson(text: string): boolean {
 
 const FENCES = ['```', '~~~'];
 
-/** Returns the contents of the fences of a text, with or without the name of a language, on separate lines or not. */
-function listFences(text: string): string[] {
-  return FENCES.flatMap((fence) =>
-    text
-      .split(fence)
-      .filter((_, at) => at % 2 === 1)
-      .flatMap((content) => [content, withoutLanguage(content)]),
-  );
+/** Splits a text into the contents of its fences and what stands outside of them. */
+function splitFences(text: string): { fenced: string[]; prose: string[] } {
+  const fence = FENCES.find((one) => text.includes(one));
+  const parts = fence ? text.split(fence) : [text];
+  // A fence that never ends is prose.
+  const isFenced = (at: number) => at % 2 === 1 && at < parts.length - 1;
+  return { fenced: parts.filter((_, at) => isFenced(at)), prose: parts.filter((_, at) => !isFenced(at)) };
+}
+
+/** Returns the object or list that a fence holds, with or without the name of a language, on separate lines or not. */
+function listFenced(content: string): string[] {
+  const whole = [content, withoutLanguage(content)].find((part) => /^\s*[[{]/.test(part) && isJson(part));
+  return whole === undefined ? [] : [whole.trim()];
 }
 
 const withoutLanguage = (content: string) => content.trimStart().replace(/^[A-Za-z][\w+.-]{0,20}/, '');

@@ -11,6 +11,9 @@ const MARKS: readonly (readonly [open: string, close: string])[] = [
   ['<unused94>thought', '<unused95>'],
 ];
 
+/** The marks that are words of people's own formats, too: they mark a thinking only if a text without a tag follows. */
+const WORDS = ['<thinking>', '<thought>', '<thoughts>', '<reasoning>'];
+
 /** What frames the answer after the thinking: it does not belong to it. */
 const ANSWER_MARKS = [
   '<|start|>assistant<|channel|>final<|message|>',
@@ -35,7 +38,7 @@ interface SplitText {
 }
 
 interface SplitAnswer extends SplitText {
-  /** True if the answer ended within its thinking. */
+  /** True if the answer ended within its thinking, or with one that is marked by a mere word. */
   is_unended: boolean;
 }
 
@@ -58,6 +61,15 @@ export function createThinkingSplitter(): ThinkingSplitter {
   let [is_over, is_marked, is_unended] = [false, false, false];
   let blocks = 0;
   let [text, reasoning] = ['', ''];
+  /** The beginning of the answer as it came, until it is known that it is thinking; null: it is known. */
+  let doubtful: { raw: string; reasoning: string; is_marked: boolean } | null = null;
+  /** Takes characters off the front of the held text. */
+  const take = (count: number): string => {
+    const taken = held.slice(0, count);
+    held = held.slice(count);
+    if (doubtful) doubtful.raw += taken;
+    return taken;
+  };
   const say = (piece: string): string => {
     text += piece;
     return piece;
@@ -69,12 +81,11 @@ export function createThinkingSplitter(): ThinkingSplitter {
       const at = toSmall(held).indexOf(close);
       if (at < 0) {
         const kept = Math.min(held.length, close.length - 1);
-        reasoning += held.slice(0, held.length - kept);
-        held = held.slice(held.length - kept);
+        reasoning += take(held.length - kept);
         return false;
       }
-      reasoning += held.slice(0, at);
-      held = held.slice(at + close.length);
+      reasoning += take(at);
+      take(close.length);
       close = null;
       return true;
     }
@@ -84,15 +95,17 @@ export function createThinkingSplitter(): ThinkingSplitter {
     const lower = toSmall(begun.slice(0, LONGEST_MARK));
     const mark = MARKS.find(([open]) => lower.startsWith(open));
     if (mark) {
+      if (WORDS.includes(mark[0])) doubtful ??= { raw: '', reasoning, is_marked };
       blocks += 1;
       is_marked = true;
       if (reasoning !== '') reasoning += '\n\n';
-      held = begun.slice(mark[0].length);
+      take(held.length - begun.length + mark[0].length);
       close = mark[1];
       return true;
     }
     const answer_mark = ANSWER_MARKS.find((one) => lower.startsWith(one));
     if (answer_mark) {
+      doubtful = null;
       held = begun.slice(answer_mark.length);
       is_marked = true;
       return true;
@@ -100,6 +113,11 @@ export function createThinkingSplitter(): ThinkingSplitter {
     const marks = [...MARKS.map(([open]) => open), ...ANSWER_MARKS];
     if (lower === '' || marks.some((one) => one.startsWith(lower))) return false;
     is_over = true;
+    if (doubtful && /^<[a-z]/i.test(begun)) {
+      held = doubtful.raw + held;
+      ({ reasoning, is_marked } = doubtful);
+    }
+    doubtful = null;
     return false;
   }
 
@@ -123,6 +141,7 @@ export function createThinkingSplitter(): ThinkingSplitter {
         is_unended = true;
         return '';
       }
+      is_unended = doubtful !== null && rest.trim() === '';
       return rest.trim() === '' && is_marked ? '' : say(rest);
     },
     all() {

@@ -104,7 +104,8 @@ export function collectReply({ emit, report = () => {}, tools = [] }: ReplyPorts
       say(thinking.end());
       const answer = thinking.all();
       // A model that stops within its thinking has answered there.
-      const is_unended = answer.is_unended && all.length === 0 && reply.finish === 'stop';
+      const has_stopped = reply.finish === 'stop' || (reply.finish === '' && end.by !== 'none');
+      const is_unended = answer.is_unended && all.length === 0 && has_stopped;
       reply.text = is_unended ? answer.reasoning : answer.text;
       if (is_unended) say(reply.text);
       const thought = [reasoning, is_unended ? '' : answer.reasoning].filter((part) => part !== '').join('\n\n');

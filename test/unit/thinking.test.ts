@@ -9,6 +9,8 @@ const THINKING = [
   ...['think', 'thinking', 'thought', 'reasoning', 'seed:think', 'THINK'].map(
     (tag) => `<${tag}>${THOUGHT}</${tag}>\n\n${ANSWER}`,
   ),
+  `<thoughts></thoughts><thinking>${THOUGHT}</thinking>${ANSWER}`,
+  `<reasoning>${THOUGHT}</reasoning><|begin_of_solution|>${ANSWER}<|end_of_solution|>`,
   `\n<think>\n${THOUGHT}\n</think>\n${ANSWER}`,
   `<think></think><think>${THOUGHT}</think>${ANSWER}`,
   `[THINK]${THOUGHT}[/THINK]${ANSWER}`,
@@ -31,6 +33,9 @@ const PLAIN = [
   'Use <think>a</think>\nlike this.',
   '<table><tr></tr></table>',
   '<analysis>so</analysis><verdict>4</verdict>',
+  '<reasoning>so</reasoning><verdict>4</verdict>',
+  ' <thoughts>so</thoughts>\n<thinking>and</thinking>\n<answer>4</answer>\n',
+  '<thought>so</thought> <b>4</b>',
   '{"html": "</think>{"}',
   '["</think>"]',
   'İ <think> is a mark',
@@ -92,3 +97,10 @@ it.each(['<think></think>'.repeat(40_000), ' '.repeat(400_000), '<think>'.repeat
     expect(shown.length + reasoning.length).toBeLessThanOrEqual(text.length);
   },
 );
+
+it.each(['<thinking>all of it</thinking>', '<reasoning>all of it</reasoning>\n', '<thought>all of it'])('%j has no other answer', (text) => {
+  const splitter = createThinkingSplitter();
+  splitter.push(text);
+  expect(splitter.end()).toBe('');
+  expect(splitter.all()).toEqual({ text: '', reasoning: 'all of it', is_unended: true });
+});
