@@ -6,6 +6,7 @@ import { AppError } from '../../src/domain/errors.ts';
 import { ModelFailure } from '../../src/domain/model-failure.ts';
 import { redactor } from '../../src/domain/redaction.ts';
 import { exchangeBounds } from '../../src/runtimes/bounded.ts';
+import { collectReply } from '../../src/runtimes/chat-reply.ts';
 import { modelLister } from '../../src/runtimes/model-lists.ts';
 import type { ModelReply } from '../../src/runtimes/runtime.ts';
 import { changedAt, codeIn, ODD_VALUES, placesIn } from '../support/contract/odd-values.ts';
@@ -150,3 +151,9 @@ it.each(placesIn(LIST).map((path) => [path.join('.'), path] as const))(
     expect(faults).toEqual([]);
   },
 );
+
+it.each(['mark', 'whole'] as const)('thinking that never ends is the answer of a body without a reason for its end (%s)', (by) => {
+  const { add, reply: end } = collectReply({ emit: () => {} });
+  add({ choices: [{ index: 0, delta: { content: '<think>It is 4.' } }] });
+  expect(end({ by, stray: null })).toMatchObject({ text: 'It is 4.', finish: 'stop' });
+});

@@ -126,24 +126,40 @@ export const streamRunEvents = ({ following }: CompatServices, run: CompatRun, s
 
 const hashText = (text: string) => createHash('sha256').update(text, 'utf16le').digest('hex');
 
-/** Records the length and the digest of a text without keeping it. */
-function createTextDigest() {
+/** The characters at the end of a text that are kept. */
+const TAIL = 16 * 1024;
+/** Matches the marks after which an answer ends: they do not belong to it. */
+const END_MARK = /<\|\w{1,40}\|>\s{0,40}$/;
+
+/** True if the last part of a text is another, apart from a mark at its end. */
+function endsWithPart(text: string, part: string): boolean {
+  const shown = text.replace(END_MARK, '');
+  return part !== '' && shown.endsWith(part) && /^$|[\s>\]▷]$/.test(shown.slice(0, -part.length));
+}
+
+/** Records the length and the digest of a text, of which only the end is kept. */
+export function createTextDigest() {
   let hash = createHash('sha256');
   let length = 0;
+  let tail = '';
   return {
     add(text: string) {
       hash.update(text, 'utf16le');
       length += text.length;
+      tail += text;
+      if (tail.length > 2 * TAIL) tail = tail.slice(-TAIL);
     },
     isEmpty: () => length === 0,
-    /** Returns what a text adds to the recorded one; null if it does not begin with it. */
+    /** Returns what a text adds to the recorded one; null if it does not begin with it and is not its end, after thinking. */
     findRest(text: string): string | null {
       const begins = hashText(text.slice(0, length)) === hash.copy().digest('hex');
-      return begins ? text.slice(length) : null;
+      if (begins) return text.slice(length);
+      return endsWithPart(tail, text) ? '' : null;
     },
     clear() {
       hash = createHash('sha256');
       length = 0;
+      tail = '';
     },
   };
 }
