@@ -178,7 +178,7 @@ function convertChoice(merged: Schema, branches: Schema[], place: Place): Schema
   const base = { ...('properties' in shared || type === 'object' ? shared : {}), ...(type === undefined ? {} : { type }) };
   const has_parts = 'properties' in shared || type === 'object';
   const choices = others.map((branch) => convert(has_parts ? { allOf: [branch], ...base } : { ...base, ...branch }, place));
-  return toChoice(choices, description, { takes_null: others.length < branches.length, place });
+  return toChoice(choices, description, { takes_null: others.length < branches.length || merged.nullable === true, place });
 }
 
 const toNote = (text: unknown): Schema => (typeof text === 'string' && text !== '' ? { description: text } : {});

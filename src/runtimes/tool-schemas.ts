@@ -19,15 +19,25 @@ export function toVendorSchema(parameters: Schema, family: SchemaFamily): Schema
 
 const COMBINED = ['anyOf', 'oneOf', 'allOf', 'not', 'enum', 'const', 'if', 'then', 'else', '$ref'];
 
+/** How many combinations within each other are read, and how many schemas in all: references to references multiply. */
+const DEEPEST = 8;
+const MOST_BRANCHES = 5_000;
+
 /** Vendors take objects only, and no alternatives at the top: their properties become those of one object. */
-function flattenRoot(parameters: Schema): Schema {
-  const root = resolve(parameters, parameters);
-  if (!COMBINED.some((keyword) => keyword in root)) return root;
+const flattenRoot = (parameters: Schema): Schema =>
+  flatten(parameters, { document: parameters, depth: 0, left: { branches: MOST_BRANCHES } });
+
+function flatten(schema: Schema, { document, depth, left }: { document: Schema; depth: number; left: { branches: number } }): Schema {
+  const root = resolve(schema, document);
+  left.branches -= 1;
+  if (!COMBINED.some((keyword) => keyword in root) || depth > DEEPEST || left.branches < 0) return root;
   const own = Object.fromEntries(Object.entries(root).filter(([keyword]) => !COMBINED.includes(keyword)));
-  const listBranches = (keyword: string) => toSchemas(root[keyword]).map((branch) => resolve(branch, parameters));
+  const flattenBranch = (branch: Schema) => flatten(branch, { document, depth: depth + 1, left });
+  const listBranches = (keyword: string) => toSchemas(root[keyword]).map(flattenBranch);
   const all = listBranches('allOf');
   const choices = [listBranches('anyOf'), listBranches('oneOf')];
-  const properties = joinProperties([root, ...all, ...choices.flat()]);
+  const conditional = toSchemas([root.then, root.else]).map(flattenBranch);
+  const properties = joinProperties([root, ...all, ...choices.flat(), ...conditional]);
   const required = [
     ...[root, ...all].flatMap((part) => toTexts(part.required)),
     ...choices.flatMap((branches) => listShared(branches.map((branch) => toTexts(branch.required)))),
@@ -92,7 +102,23 @@ function clean(schema: unknown, family: SchemaFamily): Schema {
     else if (EITHER.includes(keyword)) cleaned[keyword] = isSchema(value) ? clean(value, family) : value !== false;
     else cleaned[keyword] = value;
   }
-  return repair(cleaned, family);
+  return repair(withoutNarrowed(Object(schema) as Schema, cleaned), family);
+}
+
+/** Leaves out what would forbid more than before, because something was left out within it or beside it. */
+function withoutNarrowed(schema: Schema, cleaned: Schema): Schema {
+  const has_changed = (keyword: string) => JSON.stringify(schema[keyword]) !== JSON.stringify(cleaned[keyword]);
+  const kept = { ...cleaned };
+  const countNames = ({ patternProperties: map }: Schema) => Object.keys(isSchema(map) ? map : {}).length;
+  if (countNames(schema) !== countNames(cleaned)) for (const keyword of ['additionalProperties', 'unevaluatedProperties']) delete kept[keyword];
+  if ('not' in cleaned && has_changed('not')) delete kept.not;
+  if ('if' in cleaned && has_changed('if')) for (const keyword of ['if', 'then', 'else']) delete kept[keyword];
+  if ('oneOf' in cleaned && has_changed('oneOf')) {
+    // Looser alternatives may hold at the same time.
+    kept.anyOf ??= kept.oneOf;
+    delete kept.oneOf;
+  }
+  return kept;
 }
 
 /** True for what says nothing about a value. No keyword begins with two underscores, but members of every object do. */

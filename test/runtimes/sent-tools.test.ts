@@ -30,6 +30,18 @@ const SCHEMAS: [string, Schema, Schema[]][] = [
   ['a pattern without its ends', one({ type: 'string', pattern: '[0-9]+' }), [{ x: 'a1b' }]],
   ['a plain pattern', one({ type: 'string', pattern: '^[0-9]+$' }), [{ x: '1' }]],
   [
+    'names by patterns that no vendor takes',
+    one({ type: 'object', patternProperties: { '^(?!a)b': { type: 'string' } }, additionalProperties: false }),
+    [{ x: { bc: 'd' } }],
+  ],
+  ['a pattern that is not to match', one({ type: 'string', not: { pattern: '^(?=a)b' } }), [{ x: 'c' }]],
+  [
+    'alternatives that only patterns tell apart',
+    one({ oneOf: [{ type: 'string', pattern: '(?<=a)b' }, { type: 'string', pattern: '(?<=b)c' }] }),
+    [{ x: 'ab' }],
+  ],
+  ['alternatives that may be null', one({ nullable: true, oneOf: [{ type: 'string' }, { type: 'number' }] }), [{ x: 'a' }, { x: null }]],
+  [
     'alternatives at the top',
     {
       anyOf: [
@@ -156,6 +168,8 @@ function allows(schema: any, value: any, root: any = schema): boolean {
   if (schema.enum && !schema.enum.includes(value)) return false;
   if ('const' in schema && schema.const !== value) return false;
   if (schema.anyOf && !schema.anyOf.some((branch: any) => allows(branch, value, root))) return false;
+  if (schema.oneOf && schema.oneOf.filter((branch: any) => allows(branch, value, root)).length !== 1) return false;
+  if (schema.not && allows(schema.not, value, root)) return false;
   if (typeof value === 'string' && schema.pattern && !new RegExp(schema.pattern).test(value)) return false;
   if (typeof value === 'number' && !(value >= (schema.minimum ?? value) && value > (schema.exclusiveMinimum ?? value - 1)))
     return false;
@@ -393,4 +407,17 @@ describe('names of parameters', () => {
     const { sent } = await ask({ provider_type: 'openai', base_url: null }, 'gpt-5', () => []);
     expect(Object.keys(sent.parameters.properties as object)).toEqual(own);
   });
+});
+
+it('parameters are found in combinations within each other', () => {
+  const named = (name: string) => ({ properties: { [name]: { type: 'string' } }, required: [name] });
+  const schema = {
+    allOf: [{ allOf: [named('a'), { $ref: '#/$defs/B' }] }, { if: named('d'), then: named('c'), else: named('e') }],
+    $defs: { B: { allOf: [named('b')] } },
+  };
+  for (const family of ['standard', 'local', 'gemini', 'moonshot'] as const) {
+    const sent = toVendorSchema(schema, family);
+    expect(Object.keys(sent.properties as object).toSorted(), family).toEqual(['a', 'b', 'c', 'e']);
+    expect(sent.required, family).toEqual(['a', 'b']);
+  }
 });
