@@ -243,6 +243,9 @@ const MOONSHOT_HOSTS = /(?:^|\.)(?:moonshot\.(?:ai|cn)|kimi\.com)$/;
 /** The vendors that take a name with a digit first. */
 const TAKE_DIGITS = ['openai', 'mistral'];
 const OPENAI_DESCRIPTION = 1_024;
+const OPENAI_HOST = 'api.openai.com';
+/** Matches OpenAI's models at gateways; its open models are served by others. */
+const OPENAI_MODELS = /(?:^|\/)openai\/(?!gpt-oss)/i;
 
 /** True if a model takes either `temperature` or `top_p`: its vendor refuses both at once. */
 export const takesOneSampling = (model: string): boolean => CLAUDE_MODELS.test(model);
@@ -250,8 +253,8 @@ export const takesOneSampling = (model: string): boolean => CLAUDE_MODELS.test(m
 /** Returns what an endpoint accepts as a tool of a model. A gateway passes on the rules of the vendor behind it. */
 export function getToolRules(provider: Endpoint | null, model: string): ToolRules {
   const vendor = provider && findVendor(provider);
-  const native = provider?.provider_type === 'openai' || provider?.provider_type === 'azure_openai';
   const host = provider ? toHost(provider) : '';
+  const native = provider?.provider_type === 'openai' || provider?.provider_type === 'azure_openai' || host === OPENAI_HOST;
   const rules = { keys: 'any', names: 'no_digit_first', most_description: null } as const;
   if (vendor?.id === 'gemini' || GEMINI_MODELS.test(model)) return { ...rules, family: 'gemini' };
   if (MOONSHOT_HOSTS.test(host) || MOONSHOT_MODELS.test(model)) return { ...rules, family: 'moonshot', names: 'letter_first' };
@@ -259,6 +262,7 @@ export function getToolRules(provider: Endpoint | null, model: string): ToolRule
   if (is_claude) return { ...rules, family: 'standard', keys: 'plain', names: 'any' };
   if (native || TAKE_DIGITS.includes(vendor?.id ?? ''))
     return { ...rules, family: 'standard', names: 'any', most_description: native ? OPENAI_DESCRIPTION : null };
+  if (OPENAI_MODELS.test(model)) return { ...rules, family: 'standard', most_description: OPENAI_DESCRIPTION };
   const is_local = provider !== null && (vendor?.id === 'ollama' || !vendor);
   return { ...rules, family: is_local ? 'local' : 'standard' };
 }

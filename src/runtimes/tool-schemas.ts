@@ -27,7 +27,10 @@ const MOST_BRANCHES = 5_000;
 const flattenRoot = (parameters: Schema): Schema =>
   flatten(parameters, { document: parameters, depth: 0, left: { branches: MOST_BRANCHES } });
 
-function flatten(schema: Schema, { document, depth, left }: { document: Schema; depth: number; left: { branches: number } }): Schema {
+function flatten(
+  schema: Schema,
+  { document, depth, left }: { document: Schema; depth: number; left: { branches: number } },
+): Schema {
   const root = resolve(schema, document);
   left.branches -= 1;
   if (!COMBINED.some((keyword) => keyword in root) || depth > DEEPEST || left.branches < 0) return root;
@@ -110,7 +113,8 @@ function withoutNarrowed(schema: Schema, cleaned: Schema): Schema {
   const has_changed = (keyword: string) => JSON.stringify(schema[keyword]) !== JSON.stringify(cleaned[keyword]);
   const kept = { ...cleaned };
   const countNames = ({ patternProperties: map }: Schema) => Object.keys(isSchema(map) ? map : {}).length;
-  if (countNames(schema) !== countNames(cleaned)) for (const keyword of ['additionalProperties', 'unevaluatedProperties']) delete kept[keyword];
+  if (countNames(schema) !== countNames(cleaned))
+    for (const keyword of ['additionalProperties', 'unevaluatedProperties']) delete kept[keyword];
   if ('not' in cleaned && has_changed('not')) delete kept.not;
   if ('if' in cleaned && has_changed('if')) for (const keyword of ['if', 'then', 'else']) delete kept[keyword];
   if ('oneOf' in cleaned && has_changed('oneOf')) {

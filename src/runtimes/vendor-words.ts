@@ -70,7 +70,7 @@ const SIZES = writeSizes([
   String.raw`(?:context|max(?:imum)? (?:prompt|input|sequence|model)) ?(?:length|window|size)\bGAP{0,40}SIZE`,
   String.raw`\bSIZE(?:[ -]tokens?)? (?:max(?:imum)?\b|(?:context|token) (?:length|window|limit))`,
   String.raw`context limit: [\d,]{1,15} \+ [\d,]{1,15} > SIZE`,
-  String.raw`(?:maximum number of tokens allowed|maximum (?:allowed )?length|supports up to|cannot exceed|must be <=|must have less than|max input tokens:|input length limit|limit (?:for this model )?(?:is|of)|token limit:|max size:)GAP{0,30}SIZE`,
+  '(?:maximum number of tokens allowed|maximum (?:allowed )?length|supports up to|cannot exceed|must be <=|must have less than|max input tokens:|input length limit|limit (?:for this model )?(?:is|of)|token limit:|max size:)GAP{0,30}SIZE',
 ]);
 
 const SMALLEST_WINDOW = 256;

@@ -420,7 +420,11 @@ const FULL: [string, Refusal, number | undefined][] = [
   ['a size of something else', sentence('The prompt exceeds the context length; 4096MB of memory are free'), undefined],
   ['a model in its name', sentence('Prompt is too long for the context window of 4096x'), undefined],
   ['how much too long it is', sentence('The prompt exceeds the context window by 1200 tokens'), undefined],
-  ['how much too long it is, and the size', sentence('Exceeds the context window by 1200 tokens; the limit is 32768 tokens'), 32_768],
+  [
+    'how much too long it is, and the size',
+    sentence('Exceeds the context window by 1200 tokens; the limit is 32768 tokens'),
+    32_768,
+  ],
   ['a number with commas', sentence("This model's maximum context length is 1,048,576 tokens."), 1_048_576],
   [
     'Anthropic, too many bytes',

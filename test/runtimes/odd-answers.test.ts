@@ -152,8 +152,11 @@ it.each(placesIn(LIST).map((path) => [path.join('.'), path] as const))(
   },
 );
 
-it.each(['mark', 'whole'] as const)('thinking that never ends is the answer of a body without a reason for its end (%s)', (by) => {
-  const { add, reply: end } = collectReply({ emit: () => {} });
-  add({ choices: [{ index: 0, delta: { content: '<think>It is 4.' } }] });
-  expect(end({ by, stray: null })).toMatchObject({ text: 'It is 4.', finish: 'stop' });
-});
+it.each(['mark', 'whole'] as const)(
+  'thinking that never ends is the answer of a body without a reason for its end (%s)',
+  (by) => {
+    const { add, reply: end } = collectReply({ emit: () => {} });
+    add({ choices: [{ index: 0, delta: { content: '<think>It is 4.' } }] });
+    expect(end({ by, stray: null })).toMatchObject({ text: 'It is 4.', finish: 'stop' });
+  },
+);

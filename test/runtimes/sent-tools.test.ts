@@ -37,10 +37,19 @@ const SCHEMAS: [string, Schema, Schema[]][] = [
   ['a pattern that is not to match', one({ type: 'string', not: { pattern: '^(?=a)b' } }), [{ x: 'c' }]],
   [
     'alternatives that only patterns tell apart',
-    one({ oneOf: [{ type: 'string', pattern: '(?<=a)b' }, { type: 'string', pattern: '(?<=b)c' }] }),
+    one({
+      oneOf: [
+        { type: 'string', pattern: '(?<=a)b' },
+        { type: 'string', pattern: '(?<=b)c' },
+      ],
+    }),
     [{ x: 'ab' }],
   ],
-  ['alternatives that may be null', one({ nullable: true, oneOf: [{ type: 'string' }, { type: 'number' }] }), [{ x: 'a' }, { x: null }]],
+  [
+    'alternatives that may be null',
+    one({ nullable: true, oneOf: [{ type: 'string' }, { type: 'number' }] }),
+    [{ x: 'a' }, { x: null }],
+  ],
   [
     'alternatives at the top',
     {
@@ -410,14 +419,27 @@ describe('names of parameters', () => {
 });
 
 it('parameters are found in combinations within each other', () => {
-  const named = (name: string) => ({ properties: { [name]: { type: 'string' } }, required: [name] });
-  const schema = {
-    allOf: [{ allOf: [named('a'), { $ref: '#/$defs/B' }] }, { if: named('d'), then: named('c'), else: named('e') }],
-    $defs: { B: { allOf: [named('b')] } },
-  };
+  const schema = JSON.parse(`{
+    "allOf": [
+      {"allOf": [{"properties": {"a": {"type": "string"}}, "required": ["a"]}, {"$ref": "#/$defs/B"}]},
+      {"if": {"required": ["a"]}, "then": {"properties": {"c": {}}, "required": ["c"]}, "else": {"properties": {"e": {}}}}
+    ],
+    "$defs": {"B": {"allOf": [{"properties": {"b": {"type": "string"}}, "required": ["b"]}]}}
+  }`);
   for (const family of ['standard', 'local', 'gemini', 'moonshot'] as const) {
     const sent = toVendorSchema(schema, family);
     expect(Object.keys(sent.properties as object).toSorted(), family).toEqual(['a', 'b', 'c', 'e']);
     expect(sent.required, family).toEqual(['a', 'b']);
   }
+});
+
+it.each([
+  ['https://api.openai.com/v1', 'gpt-5', 'any'],
+  ['https://openrouter.ai/api/v1', 'openai/gpt-5', 'no_digit_first'],
+  ['http://litellm.local/v1', 'openai/gpt-5', 'no_digit_first'],
+])("OpenAI's limit of descriptions counts at %s", (base_url, model, names) => {
+  const rules = getToolRules({ provider_type: 'openai_compatible', base_url }, model);
+  expect(rules).toMatchObject({ family: 'standard', most_description: 1_024, names });
+  const open = getToolRules({ provider_type: 'openai_compatible', base_url: 'http://vllm.local/v1' }, 'openai/gpt-oss-120b');
+  expect(open).toMatchObject({ family: 'local', most_description: null });
 });

@@ -110,6 +110,13 @@ describe('a transcript that fills most of its window', () => {
     expect(fitted.run).toMatchObject({ total_in: 6_012, total_out: 211, cost: 1_012 });
   });
 
+  it('stays whole up to the window if nearly all of it is instructions, as every step would pay for a summary', async () => {
+    const world = { instructions: tokens(8_100) };
+    expect((await fitMessages([message({}), ...rounds(3)], world)).asked).toEqual([]);
+    expect((await fitMessages([message({}), ...rounds(4)], world)).asked).toHaveLength(1);
+    expect((await fitMessages([message({}), ...rounds(8)], { instructions: tokens(6_500) })).asked).toHaveLength(1);
+  });
+
   it('keeps what the run was asked, and what it was given to know', async () => {
     const { fitted } = await fitMessages([
       message({ position: -2, role: 'system', kind: 'context', content: 'Known.' }),

@@ -98,9 +98,12 @@ it.each(['<think></think>'.repeat(40_000), ' '.repeat(400_000), '<think>'.repeat
   },
 );
 
-it.each(['<thinking>all of it</thinking>', '<reasoning>all of it</reasoning>\n', '<thought>all of it'])('%j has no other answer', (text) => {
-  const splitter = createThinkingSplitter();
-  splitter.push(text);
-  expect(splitter.end()).toBe('');
-  expect(splitter.all()).toEqual({ text: '', reasoning: 'all of it', is_unended: true });
-});
+it.each(['<thinking>all of it</thinking>', '<reasoning>all of it</reasoning>\n', '<thought>all of it'])(
+  '%j has no other answer',
+  (text) => {
+    const splitter = createThinkingSplitter();
+    splitter.push(text);
+    expect(splitter.end()).toBe('');
+    expect(splitter.all()).toEqual({ text: '', reasoning: 'all of it', is_unended: true });
+  },
+);

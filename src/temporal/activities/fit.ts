@@ -60,6 +60,8 @@ export interface Fitted {
 /** Shares of the context window: a transcript above the first is compacted until the remaining rounds fill the second. */
 const FULL = 0.8;
 const KEPT = 0.4;
+/** The share that a summary may need. */
+const SUMMARY = 0.05;
 
 /**
  * Returns the part of a transcript to send. Compacts the transcript if the window is nearly full; fails the run if compaction is
@@ -73,7 +75,8 @@ export async function fitTranscript(work: FitWork, messages: readonly Transcript
   const fit = toFitted(work, read, { paid: run, window: window.tokens });
   if (selected.keeps_context) return fit;
   const is_full = infinite_session && fit.tokens > window.tokens * FULL;
-  const fitted = (is_full && (await compact(work, fit, { window: window.tokens, summarised: FULL, signal }))) || fit;
+  const room = { window: window.tokens, summarised: FULL, may_stay_full: fit.tokens <= window.tokens };
+  const fitted = (is_full && (await compact(work, fit, { ...room, signal }))) || fit;
   if (fitted.tokens > window.tokens) throw windowFull(fitted.tokens, window, infinite_session);
   return fitted;
 }
@@ -103,20 +106,27 @@ export async function refitTranscript(
 ): Promise<Fitted | null> {
   if (!work.definition.settings.infinite_session || work.selected.keeps_context) return null;
   const window = Math.min(refused.tokens, named ?? Number.POSITIVE_INFINITY);
-  return compact({ ...work, run: refused.run }, refused, { window, summarised: KEPT, signal });
+  return compact({ ...work, run: refused.run }, refused, { window, summarised: KEPT, may_stay_full: false, signal });
 }
 
 /**
  * Replaces older messages by a summary, so that a share of the window is used; null if nothing is older. `summarised`: the share that
- * the request for the summary may have.
+ * the request for the summary may have. `may_stay_full`: null, too, if the rest would soon be full again, and every step would pay for a summary.
  */
 async function compact(
   work: FitWork,
   { read }: Fitted,
-  { window, summarised, signal }: { window: number; summarised: number; signal: AbortSignal },
+  {
+    window,
+    summarised,
+    may_stay_full,
+    signal,
+  }: { window: number; summarised: number; may_stay_full: boolean; signal: AbortSignal },
 ): Promise<Fitted | null> {
   const cut = findCompactionCut(read, window * KEPT - countFixed(work));
   if (!cut) return null;
+  const rest = countFixed(work) + transcriptSize([...read.filter(isStanding), ...cut.recent]);
+  if (may_stay_full && rest > window * (FULL - SUMMARY)) return null;
   const { summary, paid } = await summarise(work, cut, { most_tokens: window * summarised, signal });
   return toFitted(work, [...read.filter(isStanding), summary, ...cut.recent], { paid, window });
 }
