@@ -248,7 +248,7 @@ describe('a transcript that the endpoint refused', () => {
 });
 
 describe('the size that a refusal names', () => {
-  it.each([
+  it.each<[number, number | undefined, number | undefined]>([
     [128_000, 2_000, undefined],
     [128_000, 8_192, 8_192],
     [128_000, 131_072, 131_072],
@@ -257,7 +257,7 @@ describe('the size that a refusal names', () => {
     expect(readNamedWindow(named, { tokens })).toBe(read);
   });
 
-  it.each([
+  it.each<[number, number | undefined, boolean]>([
     [10_000, 32_000, true],
     [10_000, 16_000, false],
     [10_000, 4_096, false],
