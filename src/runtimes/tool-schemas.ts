@@ -108,7 +108,7 @@ function clean(schema: unknown, family: SchemaFamily): Schema {
   return repair(withoutNarrowed(Object(schema) as Schema, cleaned), family);
 }
 
-/** Leaves out what would forbid more than before, because something was left out within it or beside it. */
+/** Leaves out what would forbid more than before, because something was left out within it or next to it. */
 function withoutNarrowed(schema: Schema, cleaned: Schema): Schema {
   const has_changed = (keyword: string) => JSON.stringify(schema[keyword]) !== JSON.stringify(cleaned[keyword]);
   const kept = { ...cleaned };
