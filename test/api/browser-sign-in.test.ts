@@ -2,15 +2,14 @@ import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { returnPage, sealLogin } from '../../src/api/sign-in/browser-sign-in.ts';
 import { readConfig } from '../../src/main/config.ts';
-import { createResources } from '../../src/main/resources.ts';
 import { loadExternalSettings } from '../../src/main/setting.ts';
 import { createBrowserSignIn } from '../../src/main/wiring/browser-sign-in.ts';
-import { openApi, openSharedServices } from '../../src/main/wiring/index.ts';
 import { sweep } from '../../src/temporal/repair/retention.ts';
 import { type Client, clientOf } from '../support/client.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { startIssuer, type TestIssuer, visitor } from '../support/peers/issuer.ts';
 import { says } from '../support/peers/model-server.ts';
+import { startSecondApi } from '../support/runs/second-api.ts';
 import { until } from '../support/until.ts';
 
 let issuer: TestIssuer;
@@ -235,14 +234,12 @@ describe('the session of a browser', () => {
     expect([(await client.get('/v1/models')).status, (await client.post('/mcp', {})).status]).toEqual([401, 401]);
   });
 
-  it('ends with signing out, within seconds in every process, and closes open streams', async () => {
-    const resources = createResources(() => {});
-    const core = await openSharedServices(here.setting, resources, () => {});
-    const app = await openApi(core, here.driver, { resources });
-    const second = await app.listen({ host: '127.0.0.1', port: 0 });
+  // The next two wait for the seconds in which a process still takes a session for valid, at the same time.
+  it.concurrent('ends with signing out, within seconds in every process, and closes open streams', async () => {
+    const second = await startSecondApi(here);
     const person = visitor('ada');
     const { session, client } = await signIn('ada', person);
-    const elsewhere = clientOf(second, null, { ...OWN, cookie: `${SESSION}=${session}` });
+    const elsewhere = clientOf(second.url, null, { ...OWN, cookie: `${SESSION}=${session}` });
     const agent = await client.ok(client.post('/api/agents', { name: 'streamed' }), 201);
     const workflow = await client.ok(client.post('/api/workflows', { agent_id: agent.id }), 201);
     const streams = [client, elsewhere].map((one) => one.events(`/api/workflows/${workflow.id}/stream`));
@@ -255,10 +252,10 @@ describe('the session of a browser', () => {
     expect(await state.json()).toEqual({ issuer: 'Example', login_url: `${here.url}/auth/login`, signed_in: false });
     const audit = (await here.bob.get('/api/audit?principal=oidc:ada&operation=sign_out')).body;
     expect(audit[0]).toMatchObject({ status: 204, path: '/auth/logout' });
-    await resources.close();
+    await second.stop();
   }, 30_000);
 
-  it('ends with its time, and its row is removed', async () => {
+  it.concurrent('ends with its time, and its row is removed', async () => {
     const { pool } = here.core.database;
     const { client } = await signIn('late');
     expect((await client.get('/api/me')).status).toBe(200);

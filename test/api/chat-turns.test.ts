@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Client } from '../support/client.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { startApiProcess } from '../support/machine/processes.ts';
 import { says } from '../support/peers/model-server.ts';
+import { startSecondApi } from '../support/runs/second-api.ts';
 import { until } from '../support/until.ts';
 
 let here: TestInstallation;
@@ -51,10 +51,10 @@ it('two messages at once are answered in turn, each with the replies before it, 
   expect(ids).toEqual([...ids].sort());
 });
 
-it('the same is true of messages to two processes', { timeout: 60_000 }, async () => {
-  const [one, other] = await Promise.all([startApiProcess(here.setting), startApiProcess(here.setting)]);
-  const { messages } = await askedAtOnce(one.client, other.client);
+it('the same is true of messages to two servers', async () => {
+  const { alice, stop } = await startSecondApi(here);
+  const { messages } = await askedAtOnce(here.alice, alice);
   expect(messages.map(({ content }: { content: string }) => content)).toEqual(TALK);
   expect(said()).toEqual(TALK.slice(0, -1));
-  await Promise.all([one.api.end('SIGTERM'), other.api.end('SIGTERM')]);
+  await stop();
 });

@@ -124,7 +124,8 @@ describe('a service key', () => {
     expect((await here.alice.post(`/api/keys/${sibling.id}/rotate`, {})).status).toBe(201);
   });
 
-  it('takes the keys made with it along when it is rotated: they end with the replaced key', async () => {
+  // The next ones wait for the seconds in which a process still takes a key for valid, all at the same time.
+  it.concurrent('takes the keys made with it along when it is rotated: they end with the replaced key', async () => {
     const values = { scopes: ['read', 'keys'] };
     const parent = await keyOf(values);
     const child = await keyOf(values, parent.client);
@@ -143,7 +144,7 @@ describe('a service key', () => {
     expect(Date.parse(kept.expires_at)).toBeLessThanOrEqual(Date.now());
   });
 
-  it('may not manage keys once it was replaced, also while it is still valid', async () => {
+  it.concurrent('may not manage keys once it was replaced, also while it is still valid', async () => {
     const values = { scopes: ['read', 'keys'] };
     const key = await keyOf(values);
     const child = await keyOf(values, key.client);
@@ -155,7 +156,7 @@ describe('a service key', () => {
     expect((await problem(key.client.post('/api/keys', { name: 'late', scopes: ['read'] })))[1]).toBe('scope_missing');
   });
 
-  it('makes no key in the seconds in which another process still takes it for valid', async () => {
+  it.concurrent('makes no key in the seconds in which another process still takes it for valid', async () => {
     const values = { scopes: ['read', 'keys'] };
     const key = await keyOf(values);
     expect(await status(key.client)).toBe(200);
@@ -168,7 +169,7 @@ describe('a service key', () => {
     expect(late.map(({ status: got }) => got)).toEqual([403, 403]);
   });
 
-  it('does not outlive the key that made it, whatever its row says', async () => {
+  it.concurrent('does not outlive the key that made it, whatever its row says', async () => {
     const parent = await keyOf({ scopes: ['read', 'keys'] });
     const child = await keyOf({ scopes: ['read', 'keys'] }, parent.client);
     const grandchild = await keyOf({ scopes: ['read'] }, child.client);
@@ -176,7 +177,7 @@ describe('a service key', () => {
     await Promise.all([parent, child, grandchild].map(({ client }) => refused(client)));
   });
 
-  it('ends with its deletion, its rotation or its time, within seconds, and takes along the keys made with it', async () => {
+  it.concurrent('ends with its deletion, its rotation or its time, within seconds, and takes along the keys made with it', async () => {
     const parent = await keyOf({ scopes: ['read', 'keys'] });
     const child = await keyOf({ scopes: ['read'] }, parent.client);
     const [lasting, replaced] = [await keyOf(), await keyOf()];
@@ -197,7 +198,7 @@ describe('a service key', () => {
     expect((await here.alice.post(`/api/keys/${expiring.id}/rotate`, {})).body.code).toBe('key_expired');
   });
 
-  it('starts the runs of a schedule that was saved with it, until it is deleted', async () => {
+  it.concurrent('starts the runs of a schedule that was saved with it, until it is deleted', async () => {
     const { id, client } = await keyOf();
     const start_at = new Date(Date.now() + 3_600_000).toISOString();
     const body = { name: 'by a key', workflow_id: await here.workflow(), prompt: 'x', interval_value: 1, interval_unit: 'weeks' };

@@ -259,31 +259,47 @@ describe('a workspace', () => {
 });
 
 describe('a request that does not arrive', () => {
-  it.each([
-    ['headers', 'GET /api/skills HTTP/1.1', ''],
-    ['a body', 'POST /api/skills HTTP/1.1', 'content-type: application/json\r\ncontent-length: 50\r\n\r\n{'],
-    ['an upload', 'POST /api/knowledge-items/upload HTTP/1.1', UPLOAD],
-    ['a body for /v1', 'POST /v1/chat/completions HTTP/1.1', 'content-type: application/json\r\ncontent-length: 50\r\n\r\n{'],
-    ['a body for /mcp', 'POST /mcp HTTP/1.1', 'content-type: application/json\r\ncontent-length: 50\r\n\r\n{'],
-  ])('is ended with 408: %s', async (_what, head, rest) => {
-    const slow = halfSent(head);
-    if (rest) slow.socket.write(rest);
-    const said = await slow.closed;
-    expect(said).toContain('408 Request Timeout');
-    expect(said).toContain('REQUEST_SECONDS');
+  const JSON_BODY = 'content-type: application/json\r\ncontent-length: 50\r\n\r\n{';
+  const REQUESTS: Record<string, [head: string, rest: string]> = {
+    headers: ['GET /api/skills HTTP/1.1', ''],
+    'a body': ['POST /api/skills HTTP/1.1', JSON_BODY],
+    'an upload': ['POST /api/knowledge-items/upload HTTP/1.1', UPLOAD],
+    'a body for /v1': ['POST /v1/chat/completions HTTP/1.1', JSON_BODY],
+    'a body for /mcp': ['POST /mcp HTTP/1.1', JSON_BODY],
+  };
+  const answers: Record<string, string> = {};
+  const gone = new AbortController();
+  let watched: string;
+  let stream: Response;
+  // They wait at the same time, and the stream began before them.
+  beforeAll(async () => {
+    const headers = { authorization: `Bearer ${ALICE}` };
+    watched = await here.workflow();
+    stream = await fetch(`${here.url}/api/workflows/${watched}/stream`, { headers, signal: gone.signal });
+    const send = async ([what, [head, rest]]: [string, [string, string]]) => {
+      const slow = halfSent(head);
+      if (rest) slow.socket.write(rest);
+      answers[what] = await slow.closed;
+    };
+    await Promise.all(Object.entries(REQUESTS).map(send));
+  });
+  afterAll(() => gone.abort());
+
+  it.each(Object.keys(REQUESTS))('is ended with 408: %s', (what) => {
+    expect(answers[what]).toContain('408 Request Timeout');
+    expect(answers[what]).toContain('REQUEST_SECONDS');
   });
 
-  it('is not a stream whose reply takes long', async () => {
-    const id = await here.workflow();
-    const gone = new AbortController();
-    const answer = await fetch(`${here.url}/api/workflows/${id}/stream`, {
-      headers: { authorization: `Bearer ${ALICE}` },
-      signal: gone.signal,
-    });
-    await wait(5_000);
-    const reader = answer.body!.getReader();
-    expect((await reader.read()).done).toBe(false);
-    gone.abort();
+  it('is not a stream whose reply takes longer', async () => {
+    here.model.script(says('Much later.'));
+    await here.prompt(watched);
+    const reader = stream.body!.pipeThrough(new TextDecoderStream()).getReader();
+    let said = '';
+    while (!said.includes('Much later.')) {
+      const { done, value } = await reader.read();
+      expect({ done, said }).toEqual({ done: false, said });
+      said += value;
+    }
   });
 });
 

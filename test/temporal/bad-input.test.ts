@@ -27,13 +27,14 @@ afterAll(async () => {
 });
 
 let made = 0;
-const odd = async (manner: string) => {
+const odd = async (manner: string, more: object = {}) => {
   const connection_config = { command: process.execPath, args: [`${servers}/odd.mjs`, manner] };
   const values = {
     name: `odd${++made}`,
     transport_type: 'stdio',
     connection_config,
     paths: [process.execPath, servers],
+    ...more,
   };
   return (await here.alice.ok(here.alice.post('/api/mcps', values))).id as string;
 };
@@ -144,14 +145,14 @@ describe('a tool', () => {
 
 describe('an MCP server', () => {
   it.each([
-    ['hangs in initialise', 'hangs', 'mcp_error'],
-    ['floods stderr', 'stderr', 'mcp_connected'],
-    ['prints noise', 'noise', 'mcp_connected'],
-    ['sends invalid schemas', 'schemas', 'mcp_error'],
+    ['hangs in initialise', 'hangs', 'mcp_error', { connect_seconds: 1 }],
+    ['floods stderr', 'stderr', 'mcp_connected', {}],
+    ['prints noise', 'noise', 'mcp_connected', {}],
+    ['sends invalid schemas', 'schemas', 'mcp_error', {}],
   ])(
     'that %s fails no run, and is logged',
-    async (_what, manner, event) => {
-      const workflow_id = await here.workflow({ agent: { mcp_server_ids: [await odd(manner)] } });
+    async (_what, manner, event, more) => {
+      const workflow_id = await here.workflow({ agent: { mcp_server_ids: [await odd(manner, more)] } });
       here.model.script(says('Continued.'));
       expect(await here.ended(await here.prompt(workflow_id), 40_000)).toMatchObject({
         status: 'completed',

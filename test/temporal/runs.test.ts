@@ -135,10 +135,11 @@ def meet(me: str, other: str) -> str:
     expect(task).toMatchObject({ status: 'completed', response: 'As far as I came: 2.', turn_limit_reached: true });
   });
 
-  it('retries a recoverable error twice, announcing it, and drops unfinished text', async () => {
+  // Here and in the next ones each run waits before it asks again, all at the same time.
+  it.concurrent('retries a recoverable error twice, announcing it, and drops unfinished text', async () => {
     const workflow_id = await here.workflow();
-    here.model.script(fails(500), breaksOff('Half a sen'), says('Whole.'));
-    const task_id = await here.prompt(workflow_id);
+    here.model.scriptPrompt('Repeat.', fails(500), breaksOff('Half a sen'), says('Whole.'));
+    const task_id = await here.prompt(workflow_id, 'Repeat.');
     const events = await here.alice.events(`/api/workflows/${workflow_id}/stream?task_id=${task_id}`);
     expect(rebuilt(events)).toEqual({ texts: ['Whole.'], unfinished: '' });
     const logs = events.filter(({ type }) => type === 'log').map(({ data }) => data.event);
@@ -146,7 +147,7 @@ def meet(me: str, other: str) -> str:
     expect(logs.filter((event) => event === 'attempt_reset')).toHaveLength(2);
   });
 
-  it.each([
+  it.concurrent.each([
     ['a provider that stays down', [fails(503), fails(503), fails(503)], 'model_error'],
     ['a refused key', [fails(401, { message: 'bad key' })], 'model_unauthorized'],
     ['an unknown model', [fails(404, { message: 'no such model' })], 'unknown_model'],
@@ -157,10 +158,10 @@ def meet(me: str, other: str) -> str:
       'bad_model_response',
     ],
     ['a content filter', [says('I', { finish: 'content_filter' })], 'content_filter'],
-  ])('fails clearly on %s', async (_what, answers, error_code) => {
+  ])('fails clearly on %s', async (what, answers, error_code) => {
     const workflow_id = await here.workflow();
-    here.model.script(...answers);
-    const task = await here.ended(await here.prompt(workflow_id));
+    here.model.scriptPrompt(what, ...answers);
+    const task = await here.ended(await here.prompt(workflow_id, what));
     expect(task).toMatchObject({ status: 'failed', error_code });
     expect(task.error).toBeTruthy();
     expect(await here.alice.ok(here.alice.get(`/api/workflows/${workflow_id}`))).toMatchObject({ status: 'failed' });

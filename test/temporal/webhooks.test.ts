@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { Webhook } from 'standardwebhooks';
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { shareInstallation, type TestInstallation, WEBHOOK_SECRET } from '../support/installation.ts';
 import { freePort } from '../support/machine/processes.ts';
 import { fails, hangs, says } from '../support/peers/model-server.ts';
@@ -67,57 +67,70 @@ it('sends failed and halted runs to error_webhook_url only', async () => {
   expect(sent[0].error).toContain('no such thing');
 });
 
-it('tries again what was refused and keeps every attempt, under one webhook-id', async () => {
-  here.model.script(says('done'));
-  receiver.answers(503);
-  const task_id = await here.prompt(await here.workflow({ workflow: { webhook_url: receiver.url } }));
-  const delivery = await settled(task_id);
-  expect(delivery.attempts).toMatchObject([
-    { attempt: 1, response_status: 503, error: 'The receiver answered 503' },
-    { attempt: 2, response_status: 200, error: null },
-  ]);
-  expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
-});
+describe('a message that is not taken', () => {
+  const statuses = { refused: 503, gone: 410, moved: 302, led: 307 };
+  type Answered = keyof typeof statuses;
+  const receivers = {} as Record<Answered, Awaited<ReturnType<typeof startReceiver>>>;
+  const delivered = {} as Record<Answered, any>;
+  let elsewhere: Awaited<ReturnType<typeof startReceiver>>;
+  // They wait for their second attempt at the same time.
+  beforeAll(async () => {
+    elsewhere = await startReceiver();
+    const send = async ([name, status]: [string, number]) => {
+      const refusing = await startReceiver({ location: elsewhere.url });
+      refusing.answers(status);
+      here.model.scriptPrompt(name, says('done'));
+      const task_id = await here.prompt(await here.workflow({ workflow: { webhook_url: refusing.url } }), name);
+      Object.assign(receivers, { [name]: refusing });
+      Object.assign(delivered, { [name]: await settled(task_id) });
+    };
+    await Promise.all(Object.entries(statuses).map(send));
+  });
+  afterAll(() => Promise.all([elsewhere, ...Object.values(receivers)].map((it) => it.stop())));
 
-it('has the engine retry for as long, and at such intervals, as the docs promise', async () => {
-  here.model.script(says('done'));
-  receiver.answers(503);
-  const task_id = await here.prompt(await here.workflow({ workflow: { webhook_url: receiver.url } }));
-  const { id } = await settled(task_id);
-  const { events } = await here.driver.client.workflow.getHandle(`webhook-${id}`).fetchHistory();
-  const scheduled = events!.flatMap((event) => event.activityTaskScheduledEventAttributes ?? []);
-  const s = (time: unknown) => Number((time as { seconds?: unknown } | null)?.seconds);
-  expect(
-    scheduled.map(({ activityType, scheduleToCloseTimeout, retryPolicy: retry }) => ({
-      name: activityType?.name,
-      hours: s(scheduleToCloseTimeout) / 3_600,
-      first_s: s(retry!.initialInterval),
-      factor: retry!.backoffCoefficient,
-      longest_s: s(retry!.maximumInterval),
-      most_attempts: retry!.maximumAttempts,
-    })),
-  ).toEqual([{ name: 'deliver', hours: 24, first_s: 5, factor: 2, longest_s: 3_600, most_attempts: 0 }]);
-  const docs = await Promise.all(
-    ['webhooks', 'runbooks', 'operations'].map((page) => readFile(`${import.meta.dirname}/../../docs/${page}.md`, 'utf8')),
-  );
-  const [webhooks, runbooks, operations] = docs.map((text) => text.replace(/\s+/g, ' '));
-  expect(webhooks).toContain('first after 5 s, then at doubling intervals of up to an hour, for 24 hours');
-  expect(runbooks).toContain('Perdura tries again for 24 hours, then gives up');
-  expect(operations).toContain('the same retries for 24 hours as other webhooks');
-});
+  it('is sent again, under one webhook-id, and every attempt is kept', () => {
+    expect(delivered.refused).toMatchObject({
+      status: 'delivered',
+      attempts: [
+        { attempt: 1, response_status: 503, error: 'The receiver answered 503' },
+        { attempt: 2, response_status: 200, error: null },
+      ],
+    });
+    expect(new Set(receivers.refused.received.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
+  });
 
-it('gives up on a receiver that is gone for good, and follows none that leads elsewhere', async () => {
-  here.model.script(says('one'), says('two'));
-  receiver.answers(410);
-  const gone = await here.prompt(await here.workflow({ workflow: { webhook_url: receiver.url } }));
-  expect(await settled(gone)).toMatchObject({ status: 'failed', attempts: [{ attempt: 1, response_status: 410 }] });
-  const leading = await startReceiver({ location: receiver.url });
-  leading.answers(307, 302);
-  const before = receiver.received.length;
-  const led = await here.prompt(await here.workflow({ workflow: { webhook_url: leading.url } }));
-  expect((await settled(led)).attempts.map((attempt: any) => attempt.response_status)).toEqual([307, 302, 200]);
-  expect(receiver.received).toHaveLength(before);
-  await leading.stop();
+  it('is tried by the engine for as long, and at such intervals, as the docs promise', async () => {
+    const { events } = await here.driver.client.workflow.getHandle(`webhook-${delivered.refused.id}`).fetchHistory();
+    const scheduled = events!.flatMap((event) => event.activityTaskScheduledEventAttributes ?? []);
+    const s = (time: unknown) => Number((time as { seconds?: unknown } | null)?.seconds);
+    expect(
+      scheduled.map(({ activityType, scheduleToCloseTimeout, retryPolicy: retry }) => ({
+        name: activityType?.name,
+        hours: s(scheduleToCloseTimeout) / 3_600,
+        first_s: s(retry!.initialInterval),
+        factor: retry!.backoffCoefficient,
+        longest_s: s(retry!.maximumInterval),
+        most_attempts: retry!.maximumAttempts,
+      })),
+    ).toEqual([{ name: 'deliver', hours: 24, first_s: 5, factor: 2, longest_s: 3_600, most_attempts: 0 }]);
+    const docs = await Promise.all(
+      ['webhooks', 'runbooks', 'operations'].map((page) => readFile(`${import.meta.dirname}/../../docs/${page}.md`, 'utf8')),
+    );
+    const [webhooks, runbooks, operations] = docs.map((text) => text.replace(/\s+/g, ' '));
+    expect(webhooks).toContain('first after 5 s, then at doubling intervals of up to an hour, for 24 hours');
+    expect(runbooks).toContain('Perdura tries again for 24 hours, then gives up');
+    expect(operations).toContain('the same retries for 24 hours as other webhooks');
+  });
+
+  it('is given up if the receiver is gone for good', () => {
+    expect(delivered.gone).toMatchObject({ status: 'failed', attempts: [{ attempt: 1, response_status: 410 }] });
+  });
+
+  it.each(['moved', 'led'] as const)('does not follow a receiver that leads elsewhere: %s', (name) => {
+    const attempts = delivered[name].attempts.map((attempt: any) => attempt.response_status);
+    expect(attempts).toEqual([statuses[name], 200]);
+    expect(elsewhere.received).toEqual([]);
+  });
 });
 
 it('delivers again on request, and 403s and 404s what is not the caller’s', async () => {

@@ -51,7 +51,8 @@ async function idsOf(events: AsyncIterable<TaskEvent>): Promise<(number | null)[
   return ids;
 }
 
-describe('the events of a run', () => {
+// They wait between two connections, at the same time.
+describe.concurrent('the events of a run', () => {
   it('continue after the last one when the connection is lost', async () => {
     const { client, asked, answers } = following([task('running'), stream([log(1), log(2)], 'breaks'), stream([log(3), end(4)])]);
     expect(await idsOf(client.tasks.events('t'))).toEqual([1, 2, 3, 4]);
