@@ -443,14 +443,18 @@ describe('the egress proxy', () => {
   });
 
   it.each([
-    'CONNECT / HTTP/1.1\r\nAUTH\r\n',
-    'CONNECT :80 HTTP/1.1\r\nAUTH\r\n',
-    'CONNECT 127.0.0.1:99999 HTTP/1.1\r\nAUTH\r\n',
-    'GET / HTTP/1.1\r\nHost: x\r\nAUTH\r\n',
-    'GET ftp://127.0.0.1/ HTTP/1.1\r\nHost: x\r\nAUTH\r\n',
-    '\0\0\0',
-  ])('answers %j with a refusal', async (text) => {
+    ['CONNECT / HTTP/1.1', 403],
+    ['CONNECT :80 HTTP/1.1', 502],
+    ['CONNECT 127.0.0.1:99999 HTTP/1.1', 502],
+    ['GET / HTTP/1.1\r\nHost: x', 502],
+    ['GET ftp://127.0.0.1/ HTTP/1.1\r\nHost: x', 400],
+  ])('answers %j with %i', async (head, status) => {
     const { port: at, admit } = await proxy([]);
-    expect(await ask(at, text.replace('AUTH', auth(admit().token).trim()))).not.toMatch(/^HTTP\/1.1 2/);
+    expect(await ask(at, `${head}\r\n${auth(admit().token)}\r\n`)).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+  });
+
+  it('ends a connection that does not speak HTTP', async () => {
+    const { port: at } = await proxy([]);
+    expect(await ask(at, '\0\0\0\r\n\r\n')).toBe('');
   });
 });
