@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
+import * as z from 'zod';
 import { describeInBrowser, it } from '../support/browser/browser.ts';
 import { signInAsAlice } from '../support/browser/dashboard.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { type Child, startWorkerProcess } from '../support/machine/processes.ts';
 import { startHttpMcpServer } from '../support/peers/http-mcp-server.ts';
 import { type Asked, asks, hangs, says } from '../support/peers/model-server.ts';
 import { parkBehind } from '../support/runs/park-behind.ts';
@@ -43,28 +43,31 @@ interface Begun {
 }
 
 let here: TestInstallation;
-let worker: Child;
 let folder: string;
-let asking: Awaited<ReturnType<typeof startHttpMcpServer>>;
-const startWorker = async () => {
-  worker = await startWorkerProcess(here.setting, { TOOL_ISOLATION: 'none' });
-};
+let remote: Awaited<ReturnType<typeof startHttpMcpServer>>;
+/** The orders that the remote server has paid; it answers when the gate opens. */
+const paidRemotely: string[] = [];
+const gate = Promise.withResolvers<void>();
 beforeAll(async () => {
-  here = await startTestInstallation({ worker: false });
+  here = await startTestInstallation({ env: { TOOL_ISOLATION: 'none' } });
   folder = await mkdtemp(join(tmpdir(), 'perdura-pauses-'));
-  asking = await startHttpMcpServer('asks', (mcp) => {
+  remote = await startHttpMcpServer('remote', (mcp) => {
     const requestedSchema = { type: 'object' as const, properties: { seats: { type: 'integer' as const, title: 'Seats' } } };
     mcp.registerTool('book', { description: 'Books a journey' }, async (extra) => {
       const options = { timeout: 600_000, relatedRequestId: extra.requestId };
       const text = JSON.stringify(await mcp.server.elicitInput({ message: 'How many?', requestedSchema }, options));
       return { content: [{ type: 'text', text }] };
     });
+    mcp.registerTool('pay', { inputSchema: { order: z.string() } }, async ({ order }) => {
+      paidRemotely.push(order);
+      await gate.promise;
+      return { content: [{ type: 'text', text: `paid ${order}` }] };
+    });
   });
-  await startWorker();
 });
 afterAll(async () => {
   await here?.stop();
-  await asking?.stop();
+  await remote?.stop();
   await rm(folder, { recursive: true, force: true });
 });
 
@@ -81,14 +84,13 @@ const wait = (task_id: string, status: string, calls: readonly string[]) =>
   );
 const orderIn = (line: string) => line.split(' ')[1]!;
 
-async function beginPaying(calls: readonly string[], approves: boolean) {
-  const { workflow_id, agent_id, name, place, close, open } = await paying(here, folder);
-  if (approves) await here.alice.ok(here.alice.put(`/api/agents/${agent_id}`, { approval_tools: [name] }));
-  else await close();
+/** Prompts a workflow that has the tools of the remote server; its model makes the calls. */
+async function promptRemote(name: string, calls: readonly string[]): Promise<string> {
+  const values = { name: here.unique('remote'), transport_type: 'http', connection_config: { url: remote.url } };
+  const { id } = await here.alice.ok(here.alice.post('/api/mcps', values), 201);
+  const workflow_id = await here.workflow({ agent: { mcp_server_ids: [id] } });
   here.model.script(asks(...toCalls(name, calls)), says('Noted.'));
-  const task_id = await here.prompt(workflow_id);
-  const listPaid = async () => (await paidIn(place)).map(orderIn);
-  return { task_id, listPaid, open };
+  return here.prompt(workflow_id);
 }
 
 /** Every kind of pause, with every button that it shows. */
@@ -106,12 +108,15 @@ const PAUSES: Record<string, Pause> = {
       },
     },
     async begin(calls) {
-      const begun = await beginPaying(calls, true);
-      await wait(begun.task_id, 'waiting_approval', calls);
-      return begun;
+      const { workflow_id, agent_id, name, place } = await paying(here, folder);
+      await here.alice.ok(here.alice.put(`/api/agents/${agent_id}`, { approval_tools: [name] }));
+      here.model.script(asks(...toCalls(name, calls)), says('Noted.'));
+      const task_id = await here.prompt(workflow_id);
+      await wait(task_id, 'waiting_approval', calls);
+      return { task_id, listPaid: async () => (await paidIn(place)).map(orderIn) };
     },
   },
-  'about calls whose worker was lost': {
+  'about calls whose server was lost': {
     buttons: {
       'Mark as done': {
         fill: (panel) => panel.getByLabel('Result, if you mark it as done').fill('{"receipt": 7}'),
@@ -128,13 +133,12 @@ const PAUSES: Record<string, Pause> = {
       },
     },
     async begin(calls) {
-      const { open, ...begun } = await beginPaying(calls, false);
-      for (const call of calls) await until(call, async () => (await begun.listPaid()).includes(call), 60_000);
-      await worker.end('SIGKILL');
-      await open();
-      await startWorker();
-      await wait(begun.task_id, 'waiting_reconciliation', calls);
-      return begun;
+      const task_id = await promptRemote('pay', calls);
+      await until('every call', async () => calls.every((call) => paidRemotely.includes(call)));
+      remote.cut();
+      await wait(task_id, 'waiting_reconciliation', calls);
+      gate.resolve();
+      return { task_id, listPaid: async () => paidRemotely };
     },
   },
   'for the program that sent the prompt': {
@@ -179,11 +183,7 @@ const PAUSES: Record<string, Pause> = {
       },
     },
     async begin(calls) {
-      const values = { name: `asks ${calls}`, transport_type: 'http', connection_config: { url: asking.url } };
-      const { id } = await here.alice.ok(here.alice.post('/api/mcps', values), 201);
-      const workflow_id = await here.workflow({ agent: { mcp_server_ids: [id] } });
-      here.model.script(asks({ name: 'book', id: calls[0]! }), says('Noted.'));
-      const task_id = await here.prompt(workflow_id);
+      const task_id = await promptRemote('book', calls);
       await wait(task_id, 'waiting_answer', calls);
       return { task_id };
     },

@@ -5,7 +5,6 @@ import { signInAsAlice } from '../support/browser/dashboard.ts';
 import { ALICE, BOB, startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { startDroppingProxy } from '../support/peers/dropping-proxy.ts';
 import { asks, breaksOff, hangs, says } from '../support/peers/model-server.ts';
-import { parkBehind } from '../support/runs/park-behind.ts';
 
 let here: TestInstallation;
 beforeAll(async () => {
@@ -162,35 +161,6 @@ describeInBrowser('a run in the dashboard', () => {
     } finally {
       await proxy.stop();
     }
-  });
-
-  it('resumes when its budget is raised', async ({ page }) => {
-    const id = await here.workflow({ workflow: { budget: { max_tokens: 1 } } });
-    here.model.script(says('Paid for.'));
-    await signIn(page, `/workflows/${id}`);
-    await send(page, 'Spend.');
-    await page.getByText('The budget is used up.').waitFor();
-    await page.getByLabel('Tokens').fill('100000');
-    await page.getByRole('button', { name: 'Raise the budget' }).click();
-    await seen(page, 'Paid for.');
-    await status(page, 'completed');
-  });
-
-  it('asks whether to resume a run whose record is behind', async ({ page }) => {
-    const workflow_id = await here.workflow();
-    here.model.script(hangs('Half'), says('The whole.'));
-    await signIn(page, `/workflows/${workflow_id}`);
-    await send(page, 'Talk.');
-    await page.getByTestId('partial').getByText('Half').waitFor();
-    const [task] = (await here.alice.get(`/api/tasks/workflow/${workflow_id}`)).body as unknown as { id: string }[];
-    await parkBehind(here, { task_id: task!.id, workflow_id });
-    await page.getByText('The record of the run lacks step 2.').waitFor();
-    const another = await page.context().newPage();
-    await signIn(another);
-    await another.getByText('Resume the run from its record?').waitFor();
-    await page.getByRole('button', { name: 'Resume the run' }).click();
-    await seen(page, 'The whole.');
-    await status(page, 'completed');
   });
 
   it('can be forked from one of its steps', async ({ page }) => {

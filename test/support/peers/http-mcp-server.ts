@@ -27,6 +27,8 @@ export async function startHttpMcpServer(name: string, register: (mcp: McpServer
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`,
     /** Forgets all sessions, as a restart does. */
     forget: () => sessions.clear(),
+    /** Breaks every connection, in the middle of calls too. */
+    cut: () => server.closeAllConnections(),
     async stop() {
       server.closeAllConnections();
       server.close();
