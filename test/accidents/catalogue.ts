@@ -140,7 +140,8 @@ export const ACCIDENTS: readonly Accident[] = [
     id: 'worker-killed',
     accident: 'A worker is killed',
     tests: [
-      ...tests('test/temporal/worker-loss.test.ts', 'when one dies during a model call', 'asks for the result of write tools'),
+      ...tests('test/temporal/worker-loss.test.ts', 'when one dies during a model call'),
+      ...tests('test/temporal/lost-workers.test.ts', 'asks for the result of write tools'),
       ...tests(LOST, 'a call that reads is repeated', 'halts a run that has lost its worker'),
       ...tests(
         'test/accidents/roles.test.ts',

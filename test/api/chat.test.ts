@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { eventOf, framesIn } from '../support/client.ts';
 import { ALICE, BOB, startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { startApiProcess } from '../support/machine/processes.ts';
-import { asks, fails, hangs, says } from '../support/peers/model-server.ts';
+import { asks, fails, says } from '../support/peers/model-server.ts';
 import { until } from '../support/until.ts';
 
 let here: TestInstallation;
@@ -136,35 +135,6 @@ it('finishes and stores the reply of a client that has left', async () => {
     return found.messages.length === 2 && found;
   });
   expect(stored.messages[1].content).toBe('one two three four five');
-});
-
-it('keeps the message if the server is killed during the reply, and the session stays usable', { timeout: 60_000 }, async () => {
-  here.model.script(hangs('Half a'), says('A whole one.'));
-  const first = await startApiProcess(here.setting);
-  const path_of = path(agent_id);
-  const headers = { authorization: `Bearer ${first.token}`, 'content-type': 'application/json', 'idempotency-key': 'killed' };
-  const order = { method: 'POST', headers, body: JSON.stringify({ message: 'Tell me.' }) };
-  const streamed = (await fetch(`${first.client.url}${path_of}`, order)).body!.pipeThrough(new TextDecoderStream()).getReader();
-  let said = '';
-  while (!said.includes('Half')) said += (await streamed.read()).value;
-  await first.api.end('SIGKILL');
-  await expect(streamed.read()).rejects.toThrow();
-
-  const { api, client } = await startApiProcess(here.setting);
-  const [{ id: session_id }] = (await client.ok(client.get(`${path_of}/sessions`))) as any;
-  const stored = () => client.ok(client.get(`${path_of}/sessions/${session_id}`));
-  expect(await stored()).toMatchObject({ message_count: 1, messages: [{ role: 'user', content: 'Tell me.' }] });
-  const again = await client.post(path_of, { message: 'Tell me.' }, { 'idempotency-key': 'killed' });
-  expect(again).toMatchObject({ status: 409, body: { code: 'reply_missing' } });
-  expect((await client.post(path_of, { message: 'Again, please.', session_id })).body).toContain('"type":"done"');
-  const roles = (await stored()).messages.map(({ role }: { role: string }) => role);
-  expect(roles).toEqual(['user', 'user', 'assistant']);
-  expect(here.model.requests.at(-1)!.messages.map(({ content }) => content)).toEqual([
-    'You are Ada.',
-    'Tell me.',
-    'Again, please.',
-  ]);
-  await api.end('SIGTERM');
 });
 
 it('reports a provider failure as an error event', async () => {

@@ -1,8 +1,10 @@
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { helpers, startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { ALICE, helpers, startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { startApiProcess } from '../support/machine/processes.ts';
-import { asks, says } from '../support/peers/model-server.ts';
+import { asks, hangs, says } from '../support/peers/model-server.ts';
 
 let here: TestInstallation;
 beforeAll(async () => {
@@ -31,9 +33,29 @@ function recording() {
   };
 }
 
-it('streams of /v1 carry comments while a tool call waits, and end cleanly when their server shuts down', {
+/** Calls a workflow as a tool of MCP, until it has reported once that the run goes on. */
+async function callSilent(): Promise<void> {
+  const workflow_id = await here.workflow({ workflow: { title: 'Silent' } });
+  here.model.scriptPrompt('Say nothing.', hangs());
+  const client = new Client({ name: 'test', version: '1' });
+  const requestInit = { headers: { authorization: `Bearer ${ALICE}` } };
+  await client.connect(new StreamableHTTPClientTransport(new URL(`${here.url}/mcp`), { requestInit }) as never);
+  const asked = new AbortController();
+  const beat = Promise.withResolvers<void>();
+  const onprogress = ({ message }: { message?: string }) => void (message === 'Still running' && beat.resolve());
+  const call = { name: `Silent_${workflow_id.slice(-8)}`, arguments: { prompt: 'Say nothing.' } };
+  const called = client.callTool(call, undefined, { onprogress, signal: asked.signal });
+  await Promise.race([beat.promise, called]);
+  asked.abort();
+  await expect(called).rejects.toThrow();
+  await client.close();
+}
+
+// Both wait for what is sent while nothing happens, at the same time.
+it('streams of /v1 carry comments while a tool call waits, and end cleanly when their server shuts down; calls over MCP report progress', {
   timeout: 90_000,
 }, async () => {
+  const silent = callSilent();
   const { api, client, token } = await startApiProcess(here.setting);
   const { workflow } = helpers(client, here.model);
   const gated = { builtin_tools: [TOOL], approval_tools: [TOOL] };
@@ -50,6 +72,7 @@ it('streams of /v1 carry comments while a tool call waits, and end cleanly when 
   const chunks = collected(chat);
   const events = collected(response);
   await expect.poll(() => streams.filter((text) => text.includes(': keep-alive\n\n')).length, { timeout: 40_000 }).toBe(2);
+  await silent;
   expect(await api.end('SIGTERM')).toBe(0);
 
   // A connection that was cut would reject here.

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Client } from '../support/client.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { type Child, startApiProcess } from '../support/machine/processes.ts';
-import { says } from '../support/peers/model-server.ts';
+import { hangs, says } from '../support/peers/model-server.ts';
 import { until } from '../support/until.ts';
 
 let here: TestInstallation;
@@ -208,19 +208,17 @@ it('each request with an Idempotency-Key creates one thing, even if its server i
   await api.end('SIGTERM');
 });
 
+/** The path of the chat with a new agent. */
+async function chatPath(): Promise<string> {
+  const { agent_id } = await here.alice.ok(here.alice.get(`/api/workflows/${await here.workflow()}`));
+  await here.alice.ok(here.alice.put(`/api/agents/${agent_id}`, { system_prompt: 'You are Ada.' }));
+  return `/api/agents/${agent_id}/chat`;
+}
+
 it('a repeated chat request continues from the stored message and has one reply', { timeout: 60_000 }, async () => {
   const first = await startApiProcess(here.setting);
   const { client } = first;
-  const { id: provider_id } = await client.ok(
-    client.post('/api/providers', {
-      name: 'chats',
-      provider_type: 'openai_compatible',
-      base_url: here.model.url,
-      default_model: 's',
-    }),
-  );
-  const { id: agent_id } = await client.ok(client.post('/api/agents', { name: 'chats', provider_id }));
-  const path = `/api/agents/${agent_id}/chat`;
+  const path = await chatPath();
   await client.post(path, { message: 'Hello.' });
   const [{ id: session_id }] = (await client.ok(client.get(`${path}/sessions`))) as any;
   const made = `SELECT count(*) FROM chat_messages WHERE content = 'Continue.'`;
@@ -240,6 +238,34 @@ it('a repeated chat request continues from the stored message and has one reply'
   expect(await messages()).toEqual(['Hello.', 'Said once.', 'Continue.', 'Said once.']);
   expect(here.model.requests.length).toBe(asked + 1);
   await next.api.end('SIGTERM');
+});
+
+it('a chat message is kept if its server is killed during the reply, and the session stays usable', {
+  timeout: 60_000,
+}, async () => {
+  const path = await chatPath();
+  here.model.script(hangs('Half a'), says('A whole one.'));
+  const first = await startApiProcess(here.setting);
+  const headers = { authorization: `Bearer ${first.token}`, 'content-type': 'application/json', 'idempotency-key': 'killed' };
+  const order = { method: 'POST', headers, body: JSON.stringify({ message: 'Tell me.' }) };
+  const streamed = (await fetch(`${first.client.url}${path}`, order)).body!.pipeThrough(new TextDecoderStream()).getReader();
+  let said = '';
+  while (!said.includes('Half')) said += (await streamed.read()).value;
+  await first.api.end('SIGKILL');
+  await expect(streamed.read()).rejects.toThrow();
+
+  const { api, client } = await startApiProcess(here.setting);
+  const [{ id: session_id }] = (await client.ok(client.get(`${path}/sessions`))) as any;
+  const stored = () => client.ok(client.get(`${path}/sessions/${session_id}`));
+  expect(await stored()).toMatchObject({ message_count: 1, messages: [{ role: 'user', content: 'Tell me.' }] });
+  const again = await client.post(path, { message: 'Tell me.' }, { 'idempotency-key': 'killed' });
+  expect(again).toMatchObject({ status: 409, body: { code: 'reply_missing' } });
+  expect((await client.post(path, { message: 'Again, please.', session_id })).body).toContain('"type":"done"');
+  const roles = (await stored()).messages.map(({ role }: { role: string }) => role);
+  expect(roles).toEqual(['user', 'user', 'assistant']);
+  const asked = here.model.requests.at(-1)!.messages.map(({ content }) => content);
+  expect(asked).toEqual(['You are Ada.', 'Tell me.', 'Again, please.']);
+  await api.end('SIGTERM');
 });
 
 it('a request whose answer could not be stored is resumed at once when it is repeated', async () => {

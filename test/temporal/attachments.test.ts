@@ -1,25 +1,19 @@
 import { createHash } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sweep } from '../../src/temporal/repair/retention.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { type Child, startWorkerProcess } from '../support/machine/processes.ts';
 import { startCompatibleVendor } from '../support/peers/compatible-vendor.ts';
 import { startHttpMcpServer } from '../support/peers/http-mcp-server.ts';
-import { asks, fails, hangs, says } from '../support/peers/model-server.ts';
+import { asks, fails, says } from '../support/peers/model-server.ts';
 import * as vendors from '../support/peers/vendor-rules.ts';
 import { GIF, JPEG, PDF, PNG, WEBP } from '../support/runs/attachments.ts';
-import { until } from '../support/until.ts';
 
 let here: TestInstallation;
-const workers: Child[] = [];
 beforeAll(async () => {
   here = await startTestInstallation({
     env: { ATTACHMENT_MAX_MB: '0.01', ATTACHMENTS_MAX_MB: '0.015', ATTACHMENTS_PER_PROMPT: '3' },
   });
   here.model.always(says('Seen.'));
-});
-afterEach(async () => {
-  for (const worker of workers.splice(0)) await worker.end('SIGKILL');
 });
 afterAll(() => here?.stop());
 
@@ -218,25 +212,6 @@ describe('a run that is given files', () => {
     expect(refused).toMatchObject({ status: 422, body: { errors: [{ path: 'attachments.0' }] } });
     expect((await here.alice.post(`/api/tasks/${task_id}/fork`, { from_step: 1 })).status).toBe(422);
   });
-
-  it('gives them to the next worker if one is killed while the model answers', async () => {
-    const there = await startTestInstallation({ worker: false });
-    try {
-      workers.push(await startWorkerProcess(there.setting));
-      const id = await there.workflow();
-      there.model.script(hangs('Half'), says('Whole.'));
-      const task_id = await there.prompt(id, 'Look.', { attachments: [{ data: urlOf('image/png', PNG) }] });
-      await until('the model is asked', async () => there.model.requests.length === 1, 40_000);
-      await workers.shift()!.end('SIGKILL');
-      workers.push(await startWorkerProcess(there.setting));
-      expect(await there.ended(task_id, 60_000)).toMatchObject({ status: 'completed', response: 'Whole.' });
-      expect(there.model.requests).toHaveLength(2);
-      expect(there.model.requests[1]!.messages).toEqual(there.model.requests[0]!.messages);
-      expect(JSON.stringify(there.model.requests[1]!.messages)).toContain(PNG.toString('base64'));
-    } finally {
-      await there.stop();
-    }
-  }, 120_000);
 });
 
 describe('files', () => {

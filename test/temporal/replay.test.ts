@@ -1,5 +1,4 @@
 import { readdir, readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { Worker } from '@temporalio/worker';
 import { describe, expect, inject, it } from 'vitest';
@@ -9,21 +8,12 @@ import { leftBehind, startRenewing } from '../support/machine/left-behind.ts';
 import { asks, fails, hangs, says } from '../support/peers/model-server.ts';
 import { HISTORIES, recordHistory } from '../support/runs/recorded-history.ts';
 
-const INTERCEPTORS = '@temporalio/interceptors-opentelemetry/lib/workflow-interceptors.js';
-
 /** A run that began on yesterday's workflow code has to be understood by today's. */
 describe('workflow code understands the runs of earlier code', async () => {
   const files = await readdir(HISTORIES).catch(() => []);
   it.each(files)('%s', async (file) => {
     const history: unknown = JSON.parse(await readFile(join(HISTORIES, file), 'utf8'));
     await Worker.runReplayHistory({ workflowBundle: await workflowBundle(inject('cache_dir')) }, history);
-  });
-
-  it.each(files)('%s, after traces were turned on', async (file) => {
-    const history: unknown = JSON.parse(await readFile(join(HISTORIES, file), 'utf8'));
-    const interceptors = [createRequire(import.meta.url).resolve(INTERCEPTORS)];
-    const sinks = { exporter: { export: { fn: () => {} } } };
-    await Worker.runReplayHistory({ workflowBundle: await workflowBundle(inject('cache_dir'), interceptors), sinks }, history);
   });
 
   it('and notices when it does not', async () => {

@@ -1,4 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
 import { Client as McpClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { Worker } from '@temporalio/worker';
@@ -11,6 +14,7 @@ import { type Child, startApiProcess, startWorkerProcess } from '../support/mach
 import { type Exported, startCollector } from '../support/peers/collector.ts';
 import { asks, fails, says } from '../support/peers/model-server.ts';
 import { startReceiver } from '../support/peers/receiver.ts';
+import { HISTORIES } from '../support/runs/recorded-history.ts';
 import { until } from '../support/until.ts';
 
 const PROMPT = 'a-prompt-that-stays-here';
@@ -228,5 +232,16 @@ describe('a traced run', { timeout: 120_000 }, () => {
     await person.workflow();
     await until('later spans', async () => named(collector.spans, 'POST /api/workflows'));
     expect(collector.spans.filter(({ name }) => /health|metrics/.test(name))).toEqual([]);
+  });
+});
+
+describe('a run that began without traces', async () => {
+  const INTERCEPTORS = '@temporalio/interceptors-opentelemetry/lib/workflow-interceptors.js';
+  it.each(await readdir(HISTORIES))('continues after they were turned on: %s', async (file) => {
+    const history: unknown = JSON.parse(await readFile(join(HISTORIES, file), 'utf8'));
+    const interceptors = [createRequire(import.meta.url).resolve(INTERCEPTORS)];
+    const sinks = { exporter: { export: { fn: () => {} } } };
+    const workflowBundle = await workflowBundleOf(inject('cache_dir'), interceptors);
+    await Worker.runReplayHistory({ workflowBundle, sinks }, history);
   });
 });

@@ -38,6 +38,9 @@ export const OLD_LANDLOCK: Record<string, ToolRunnerOptions> = Object.fromEntrie
 /** Without the variants for an ordinary user, which differ in rights to files and processes and not in the rest. */
 export const MAIN_TIERS = Object.fromEntries(Object.entries(CONFINED).filter(([name]) => !name.includes(' ')));
 export const TIERS: Record<string, ToolRunnerOptions> = { process: { isolation: 'none' }, ...CONFINED };
+/** The tier that `npm test` tries where all behave alike, and the others, which the files `…-in-other-tiers` try. */
+export const QUICK_TIER = Object.fromEntries(Object.entries(CONFINED).slice(0, 1));
+export const OTHER_TIERS = Object.fromEntries(Object.entries(CONFINED).slice(1));
 
 if (!CAN_UNSHARE) console.warn('This kernel gives no namespaces here: the tier "namespaces" is NOT tested.');
 if (!HAS_LANDLOCK) console.warn('This kernel has no Landlock 3: the tier "landlock" is NOT tested.');

@@ -84,7 +84,7 @@ describe('no test', () => {
   /** Files whose subject is a duration, with the reason why nothing else shows it. A test that sets its clock may count on it. */
   const TIMED: Record<string, string> = {
     'accidents/stalls.test.ts': 'how long a stream stalls is what docs/durability.md promises for this accident',
-    'toolrunner/calls.test.ts':
+    'toolrunner/calls-cases.ts':
       'compares `duration_ms` with a longer and a shorter duration that contain each other on any machine',
   };
 
