@@ -57,7 +57,7 @@ it('streams of /v1 carry comments while a tool call waits, and end cleanly when 
 }, async () => {
   const silent = callSilent();
   const { api, client, token } = await startApiProcess(here.setting);
-  const { workflow } = helpers(client, here.model);
+  const { workflow } = helpers(client, here.model, 'gated ');
   const gated = { builtin_tools: [TOOL], approval_tools: [TOOL] };
   const models = [await workflow({ agent: gated }), await workflow({ agent: gated })] as const;
   here.model.always((response, request) =>
