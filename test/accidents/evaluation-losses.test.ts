@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { type Child, startWorkerProcess } from '../support/machine/processes.ts';
 import { hangs, says } from '../support/peers/model-server.ts';
-import { evaluating, promptOf } from '../support/runs/evaluations.ts';
+import { openEvaluations, promptOf } from '../support/runs/evaluations.ts';
 import { until } from '../support/until.ts';
 
 let here: TestInstallation;
@@ -19,7 +19,7 @@ const startWorker = async () => void workers.push(await startWorkerProcess(here.
 
 it('an evaluation whose worker is killed continues with another one: each item has one run, and none is graded twice', async () => {
   await startWorker();
-  const { dataset, begin, ended } = evaluating(here);
+  const { dataset, begin, ended } = openEvaluations(here);
   const items = ['a', 'b', 'c', 'd', 'e', 'f'].map((name) => `item ${name}`);
   const dataset_id = await dataset(Object.fromEntries(items.map((item) => [item, item])));
   const workflow_id = await here.workflow({ workflow: { output_format: 'markdown' } });
@@ -48,7 +48,7 @@ it('an evaluation whose worker is killed continues with another one: each item h
 
 it('a judge whose worker is killed continues on another one: each answer is judged in one run', async () => {
   await startWorker();
-  const { dataset, begin, ended } = evaluating(here);
+  const { dataset, begin, ended } = openEvaluations(here);
   const items = ['a', 'b', 'c'].map((name) => `answer ${name}`);
   const dataset_id = await dataset(Object.fromEntries(items.map((item) => [item, item])));
   const workflow_id = await here.workflow({ workflow: { output_format: 'markdown', title: 'Judged' } });

@@ -5,12 +5,12 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { OUTCOME_UNKNOWN } from '../../src/domain/transcript.ts';
 import { MIGRATIONS } from '../../src/main/places.ts';
 import { applyMigrations } from '../../src/store/database/migrations.ts';
-import { rebuilt } from '../support/client.ts';
+import { rebuildTexts } from '../support/client.ts';
 import { type PostgresPair, startPostgresPair } from '../support/database/postgres-pair.ts';
 import { folderOfRun } from '../support/harness/run-mark.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { says } from '../support/peers/model-server.ts';
-import { paidIn, paying } from '../support/runs/paying.ts';
+import { openShop, paidIn } from '../support/runs/paying.ts';
 import { until } from '../support/until.ts';
 
 /** The installation and its worker live on while the database under them becomes an older one. */
@@ -61,7 +61,7 @@ const epochBegins = (number: number) =>
 
 /** A workflow whose payments have to be approved. */
 async function guarded() {
-  const shop = await paying(here, folder);
+  const shop = await openShop(here, folder);
   await here.alice.ok(here.alice.put(`/api/agents/${shop.agent_id}`, { approval_tools: [shop.name] }));
   return shop;
 }
@@ -167,6 +167,6 @@ describe('a standby that is promoted some seconds behind', () => {
     expect(await here.ended(task_id, NOTICED_MS)).toMatchObject({ status: 'completed', response: text });
     const events = await here.alice.events(stream);
     expect(events.filter(({ data }) => data.event === 'attempt_reset')).toHaveLength(1);
-    expect(rebuilt(events).texts).toEqual([text]);
+    expect(rebuildTexts(events).texts).toEqual([text]);
   });
 });

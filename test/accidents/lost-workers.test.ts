@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startMember } from '../chaos/fleet.ts';
-import { rebuilt } from '../support/client.ts';
+import { rebuildTexts } from '../support/client.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { envOf, startWorkerProcess } from '../support/machine/processes.ts';
 import { asks, hangs, says } from '../support/peers/model-server.ts';
@@ -111,8 +111,8 @@ it('a worker that was only frozen harms nothing: a call is made once, and a step
   expect(status).toBe(by_person ? 200 : 409);
   expect(await resultsOf(here, writes.workflow_id)).toEqual([by_person ? 'counted, says a person' : '{"result": "counted"}']);
   const one = { texts: ['Another answer, quickly.'], unfinished: '' };
-  expect(rebuilt(await events)).toEqual(one);
-  expect(rebuilt(await here.alice.events(stream))).toEqual(one);
+  expect(rebuildTexts(await events)).toEqual(one);
+  expect(rebuildTexts(await here.alice.events(stream))).toEqual(one);
   expect(await Promise.all([worker.end('SIGTERM'), next.end('SIGTERM')])).toEqual([0, 0]);
 }, 300_000);
 

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MIGRATIONS } from '../../src/main/places.ts';
 import { applyMigrations } from '../../src/store/database/migrations.ts';
 import { type ChaosServers, startChaosServers } from '../chaos/servers.ts';
-import { rebuilt } from '../support/client.ts';
+import { rebuildTexts } from '../support/client.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { says } from '../support/peers/model-server.ts';
 
@@ -63,7 +63,7 @@ describe('while the engine is down', () => {
     await wait(AWAY_MS);
     await servers.start('temporal');
     expect(await here.ended(task_id, 60_000)).toMatchObject({ status: 'completed', response: TEXT });
-    expect(rebuilt(await here.alice.events(stream))).toEqual({ texts: [TEXT], unfinished: '' });
+    expect(rebuildTexts(await here.alice.events(stream))).toEqual({ texts: [TEXT], unfinished: '' });
   });
 });
 
@@ -81,7 +81,7 @@ describe('while the database is down', () => {
     expect(await here.ended(task_id, 60_000)).toMatchObject({ status: 'completed', response: TEXT });
     expect(here.model.requests.length).toBe(asked);
     const events = await here.alice.events(stream);
-    expect(rebuilt(events)).toEqual({ texts: [TEXT], unfinished: '' });
+    expect(rebuildTexts(events)).toEqual({ texts: [TEXT], unfinished: '' });
     // The text continues where it stopped: readers do not get it again.
     expect(events.filter(({ data }) => data.event === 'attempt_reset')).toEqual([]);
     expect(await here.alice.ok(here.alice.get(`/api/workflows/${other}`))).toMatchObject({ task_count: 0 });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { rebuilt } from '../support/client.ts';
+import { rebuildTexts } from '../support/client.ts';
 import { asks, fails, hangs, says } from '../support/peers/model-server.ts';
 import { answers, drips, events, finished, frame, POISONS } from '../support/peers/poison-model.ts';
 import { failsWith, type PoisonScene, startPoisonScene } from '../support/runs/poison-scene.ts';
@@ -72,7 +72,7 @@ describe('a model that sends', () => {
     expect(task.response).toBe('x😀y\uFFFD');
     const deltas = stream.filter(({ type }) => type === 'message_delta').map(({ data }) => data.delta);
     expect(deltas.join('')).toBe(task.response);
-    expect(rebuilt(stream).texts).toEqual([task.response]);
+    expect(rebuildTexts(stream).texts).toEqual([task.response]);
   });
 
   it.each(['0', '-5', 'soon', '1e12', '3600', new Date(Date.now() + 86_400_000).toUTCString(), new Date(0).toUTCString()])(

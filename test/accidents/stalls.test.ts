@@ -1,5 +1,5 @@
 import { afterEach, expect, inject, it } from 'vitest';
-import { rebuilt } from '../support/client.ts';
+import { rebuildTexts } from '../support/client.ts';
 import { testDatabase } from '../support/database/database.ts';
 import { helpers, startTestInstallation } from '../support/installation.ts';
 import { startApiProcess, startWorkerProcess } from '../support/machine/processes.ts';
@@ -121,7 +121,7 @@ it.for(CASES)(
       timeout_ms: 200_000,
     });
     console.log(`${name} is silent: longest stall of the stream ${(longest / 1_000).toFixed(1)} s`);
-    const { texts, unfinished } = rebuilt(events);
+    const { texts, unfinished } = rebuildTexts(events);
     expect([...texts.filter(Boolean), unfinished]).toEqual([text, '']);
     expect(longest).toBeLessThan(LONGEST_STALL_MS);
   },

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { undescribed } from '../support/contract/statuses.ts';
+import { listUndescribed } from '../support/contract/statuses.ts';
 import { schemaReference } from '../support/database/schema-places.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { collectionOf, UNKNOWN, type World, worldOf } from './contract-world.ts';
@@ -276,7 +276,7 @@ it('honours If-Match in each operation that declares it: a stale or foreign tag 
 
 it('describes every status that it answered, and those that any request may be refused with', () => {
   expect(here.answers.statuses.size).toBeGreaterThan(ROWS.length);
-  expect(undescribed(api, here.answers.statuses)).toEqual([]);
+  expect(listUndescribed(api, here.answers.statuses)).toEqual([]);
   const silent = Object.entries(api.paths).flatMap(([path, operations]) =>
     Object.entries(operations).flatMap(([method, { requestBody, responses }]) =>
       (path.startsWith('/health')

@@ -1,6 +1,6 @@
 import { EventSource } from 'eventsource';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { eventOf, rebuilt, type StreamedEvent } from '../support/client.ts';
+import { eventOf, rebuildTexts, type StreamedEvent } from '../support/client.ts';
 import { shareInstallation, type TestInstallation } from '../support/installation.ts';
 import { type DroppingProxy, startDroppingProxy } from '../support/peers/dropping-proxy.ts';
 import { says } from '../support/peers/model-server.ts';
@@ -72,7 +72,7 @@ describe('a run that an EventSource follows', () => {
     const path = streamOf(workflow_id, await here.prompt(workflow_id));
     const reader = opened(path);
     await expect.poll(() => hasEnded(reader)).toBe(true);
-    expect(rebuilt(reader.frames).texts).toEqual([TRICKY]);
+    expect(rebuildTexts(reader.frames).texts).toEqual([TRICKY]);
     const numbers = reader.frames.map(({ id }) => id);
     expect(numbers).toEqual([...new Set(numbers)].sort((a, b) => a - b));
     expect(await here.alice.events(path)).toEqual(reader.frames);
@@ -90,7 +90,7 @@ describe('a run that an EventSource follows', () => {
     await expect.poll(() => reader.asked).toEqual([null, seen]);
     gate.resolve();
     await expect.poll(() => hasEnded(reader)).toBe(true);
-    expect(rebuilt(reader.frames).texts).toEqual(['One two three.']);
+    expect(rebuildTexts(reader.frames).texts).toEqual(['One two three.']);
     expect(await here.alice.events(path)).toEqual(reader.frames);
   });
 

@@ -9,7 +9,7 @@ import { declaredEndpoints } from '../support/contract/endpoints.ts';
 import { largestShapes } from '../support/contract/largest-shapes.ts';
 import { parsersInUse } from '../support/contract/parser-sites.ts';
 import { helpers, startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { lateOf, measured, startProber } from '../support/machine/floor-probe.ts';
+import { lateOf, listMeasured, startProber } from '../support/machine/floor-probe.ts';
 import { type Child, startFloorService } from '../support/machine/processes.ts';
 import { asks, says } from '../support/peers/model-server.ts';
 import { docxOf, pdfOf } from '../support/runs/documents.ts';
@@ -323,7 +323,7 @@ const counted = { tries: 0, late: 0 };
 it.each(someOf(Object.keys(CORPUS), 3))('%s is dealt with, and answers to others do not wait for it', async (what) => {
   const probing = prober.probe(user.url, service.pid);
   const { status, body } = await CORPUS[what]!.send();
-  const tries = measured(await probing.stop(), WITHIN_MS);
+  const tries = listMeasured(await probing.stop(), WITHIN_MS);
   expect(status, JSON.stringify(body).slice(0, 500)).toBeLessThan(500);
   const late = lateOf(tries, WITHIN_MS);
   counted.tries += tries.length;

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Client } from '../support/client.ts';
 import { shareInstallation, type TestInstallation } from '../support/installation.ts';
 import { asks, says } from '../support/peers/model-server.ts';
-import { evaluating } from '../support/runs/evaluations.ts';
+import { openEvaluations } from '../support/runs/evaluations.ts';
 import { until } from '../support/until.ts';
 
 let here: TestInstallation;
@@ -43,7 +43,7 @@ async function waiting(): Promise<Family> {
 }
 
 async function evaluated(): Promise<Family> {
-  const { dataset } = evaluating(here);
+  const { dataset } = openEvaluations(here);
   const [parent, other] = [await dataset({ One: 'x' }), await dataset({ Two: 'x' })];
   const child = uuid();
   await here.sql(
@@ -100,7 +100,7 @@ const FAMILIES: Record<string, { status: number; make(): Promise<Family>; body?:
   '/api/datasets/{}/items/{}': {
     status: 404,
     async make() {
-      const { dataset } = evaluating(here);
+      const { dataset } = openEvaluations(here);
       const [parent, other] = [await dataset({}), await dataset({})];
       return { parent, other, child: await item(parent) };
     },

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DELTA_CHARACTERS } from '../../src/domain/pieces.ts';
 import { unread } from '../support/browser/unread.ts';
-import { eventOf, framesIn, rebuilt } from '../support/client.ts';
+import { eventOf, framesIn, rebuildTexts } from '../support/client.ts';
 import { DOORS, LONG, metric as metricOf } from '../support/contract/doors.ts';
 import { ALICE, BOB, startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { says } from '../support/peers/model-server.ts';
@@ -40,7 +40,7 @@ describe('readers that take nothing', () => {
     for (const reader of late) {
       const events = framesIn(await reader.read()).map(eventOf);
       expect(events.map(({ id }) => id)).toEqual(events.map((_, index) => index + 1));
-      expect(rebuilt(events).texts[0] === LONG).toBe(true);
+      expect(rebuildTexts(events).texts[0] === LONG).toBe(true);
       const deltas = events.filter(({ type }) => type === 'message_delta').map(({ data }) => data.delta.length);
       expect(Math.max(...deltas)).toBeLessThanOrEqual(DELTA_CHARACTERS + 1);
       expect(events.findLast(({ type }) => type === 'message')?.data.content === LONG).toBe(true);

@@ -4,7 +4,7 @@ import { MOST_KEYS } from '../../src/contracts/keys.ts';
 import { clientOf, type Reply } from '../support/client.ts';
 import { shareInstallation, type TestInstallation } from '../support/installation.ts';
 import { hangs, says } from '../support/peers/model-server.ts';
-import { evaluating } from '../support/runs/evaluations.ts';
+import { openEvaluations } from '../support/runs/evaluations.ts';
 import { until } from '../support/until.ts';
 
 let here: TestInstallation;
@@ -211,7 +211,7 @@ describe('what has ended', () => {
   });
 
   it.each(['completed', 'failed', 'halted'])('of evaluations, as one that is %s, is not halted', async (status) => {
-    const { dataset } = evaluating(here);
+    const { dataset } = openEvaluations(here);
     const [dataset_id, id] = [await dataset({ One: 'x' }), uuid()];
     await here.sql(
       `INSERT INTO evaluations (id, dataset_id, workflow_id, definition_hash, graders, effects, parallel, status, items, created_by, owner_login)
@@ -419,7 +419,7 @@ describe('records', () => {
   });
 
   it('of a baseline of another dataset is refused, and one of the same is taken', async () => {
-    const { dataset, order } = evaluating(here);
+    const { dataset, order } = openEvaluations(here);
     const [own, other] = [await dataset({ One: 'x' }), await dataset({ Two: 'x' })];
     const workflow_id = await here.workflow();
     const evaluation = async (dataset_id: string) => {

@@ -3,7 +3,7 @@ import { isTerminal } from '../../src/domain/statuses.ts';
 import { type Answer, asks, says } from '../support/peers/model-server.ts';
 import type { Operation } from '../support/tenants/api.ts';
 import { type Matrix, startMatrix } from '../support/tenants/attempts.ts';
-import { settled } from '../support/tenants/awaiting.ts';
+import { listUnexpected } from '../support/tenants/awaiting.ts';
 import { kindOf } from '../support/tenants/policy.ts';
 import { bodyOf, foreignValue, pathOf, withField } from '../support/tenants/requests.ts';
 import { TAG } from '../support/tenants/world.ts';
@@ -186,7 +186,7 @@ it(
     const requests = here.model.requests.slice(asked).map((request) => JSON.stringify(request));
     // What the first tenant writes does get there.
     for (const word of ['ownmemory', 'ownknowledge']) expect(requests.some((text) => text.includes(word))).toBe(true);
-    expect(settled('effects', [...new Set(requests.flatMap(marked))])).toEqual([]);
+    expect(listUnexpected('effects', [...new Set(requests.flatMap(marked))])).toEqual([]);
   },
   MINUTES,
 );

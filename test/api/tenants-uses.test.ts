@@ -3,7 +3,7 @@ import { isTerminal } from '../../src/domain/statuses.ts';
 import type { Client } from '../support/client.ts';
 import { asks, hangs, says } from '../support/peers/model-server.ts';
 import { holdsSecret, type Matrix, startMatrix } from '../support/tenants/attempts.ts';
-import { settled } from '../support/tenants/awaiting.ts';
+import { listUnexpected } from '../support/tenants/awaiting.ts';
 import { type MadeTenant, PRIVATE, TAG, TOKEN, toolSource } from '../support/tenants/world.ts';
 import { until } from '../support/until.ts';
 
@@ -132,7 +132,7 @@ it(
       JSON.stringify(await second.client.post('/api/knowledge-items/query', { query: 'common' })),
     );
     expect(here.model.requests.length).toBeGreaterThan(3);
-    expect(settled('uses', faults)).toEqual([]);
+    expect(listUnexpected('uses', faults)).toEqual([]);
   },
   MINUTES,
 );
@@ -150,7 +150,7 @@ it(
     quiet('a query without source_ids');
     await ran(first, { agent: { provider_id: first.ids.providers, mcp_server_tags: [TAG] } });
     quiet('a run whose agent takes MCP servers by tag');
-    expect(settled('asked for', faults)).toEqual([]);
+    expect(listUnexpected('asked for', faults)).toEqual([]);
   },
   MINUTES,
 );
@@ -187,7 +187,7 @@ it(
     await admin.client.ok(admin.client.put(tool, { source_code }));
     const answer = JSON.stringify(await first.client.post(`${tool}/run`, { arguments: {} }));
     if (holdsSecret(answer)) faults.push('a tool whose source was changed: ran with the secret');
-    expect(settled('moved', faults)).toEqual([]);
+    expect(listUnexpected('moved', faults)).toEqual([]);
   },
   MINUTES,
 );

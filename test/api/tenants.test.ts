@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Matrix, startMatrix } from '../support/tenants/attempts.ts';
-import { settled } from '../support/tenants/awaiting.ts';
+import { listUnexpected } from '../support/tenants/awaiting.ts';
 import { kindOf, POLICY, REFERENCES } from '../support/tenants/policy.ts';
 import { bodyOf, foreignValue, pathOf, withField } from '../support/tenants/requests.ts';
 
@@ -42,7 +42,7 @@ it(
       if (!rule?.b.includes(answer.status)) faults.push(`${name}: answered ${answer.status} ${answer.text.split('\n').at(-1)}`);
       faults.push(...found.map((fault) => `${name}: ${fault}`));
     }
-    expect(settled('path', faults)).toEqual([]);
+    expect(listUnexpected('path', faults)).toEqual([]);
   },
   MINUTES,
 );
@@ -62,7 +62,7 @@ it(
         faults.push(`${name}: answered ${answer.status} ${answer.text.split('\n').at(-1)}`);
       faults.push(...found.map((fault) => `${name}: ${fault}`));
     }
-    expect(settled('administrator', faults)).toEqual([]);
+    expect(listUnexpected('administrator', faults)).toEqual([]);
   },
   MINUTES,
 );
@@ -70,7 +70,7 @@ it(
 it('reports to an administrator that something is in use, but not whose workflow uses it', async () => {
   const { answer, faults } = await m.attempt(m.admin, `DELETE /api/agents/${m.first.ids.agents}`);
   expect(answer.status).toBe(409);
-  expect(settled('in use', faults)).toEqual([]);
+  expect(listUnexpected('in use', faults)).toEqual([]);
 });
 
 const ALLOWED: Record<string, readonly number[]> = {
@@ -112,7 +112,7 @@ it(
         faults.push(...found.map((fault) => `${name} ${field}: ${fault}`));
       }
     }
-    expect(settled('fields', faults)).toEqual([]);
+    expect(listUnexpected('fields', faults)).toEqual([]);
   },
   MINUTES,
 );
@@ -138,7 +138,7 @@ it(
         faults.push(...found.map((fault) => `${name} ?${field}: ${fault}`));
       }
     }
-    expect(settled('filters', faults)).toEqual([]);
+    expect(listUnexpected('filters', faults)).toEqual([]);
   },
   MINUTES,
 );
@@ -154,7 +154,7 @@ it('does not let a page of one be the page of another', async () => {
     const { faults: found } = await m.attempt(m.second, `GET ${pathOf(path, m.second)}?cursor=${cursor}`);
     faults.push(...found.map((fault) => `${name}: ${fault}`));
   }
-  expect(settled('cursors', faults)).toEqual([]);
+  expect(listUnexpected('cursors', faults)).toEqual([]);
 });
 
 it(
@@ -183,7 +183,7 @@ it(
         faults.push(`${name} Idempotency-Key: answered ${answer.status} ${answer.text}`);
       faults.push(...found.map((fault) => `${name} Idempotency-Key: ${fault}`));
     }
-    expect(settled('headers', faults)).toEqual([]);
+    expect(listUnexpected('headers', faults)).toEqual([]);
   },
   MINUTES,
 );

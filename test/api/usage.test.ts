@@ -3,7 +3,7 @@ import { isTerminal } from '../../src/domain/statuses.ts';
 import type { Client } from '../support/client.ts';
 import { type SecretWorld, startSecretWorld } from '../support/contract/secret-world.ts';
 import { asks, fails, says } from '../support/peers/model-server.ts';
-import { evaluating } from '../support/runs/evaluations.ts';
+import { openEvaluations } from '../support/runs/evaluations.ts';
 import { until } from '../support/until.ts';
 
 const PRICES = { '*': { input: 2, output: 10 } };
@@ -257,7 +257,7 @@ it('counts what a fork did itself, not what it copied', async () => {
 
 it('counts runs of an evaluation for the workflow that is evaluated, and puts workflows of one request together', async () => {
   const evaluated = await workflowOf(world.alice);
-  const { dataset, begin, ended } = evaluating(world);
+  const { dataset, begin, ended } = openEvaluations(world);
   world.model.always(says('Same.'));
   await ended(await begin(await dataset({ One: 'Same.', Two: 'Same.' }), { workflow_id: evaluated.id }));
   const messages = [{ role: 'user', content: 'Hello' }];

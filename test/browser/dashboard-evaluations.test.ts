@@ -4,16 +4,16 @@ import { describeInBrowser, it, long } from '../support/browser/browser.ts';
 import { faultsOf, signInAsAlice } from '../support/browser/dashboard.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { hangs, says } from '../support/peers/model-server.ts';
-import { answering, evaluating } from '../support/runs/evaluations.ts';
+import { answerByPrompt, openEvaluations } from '../support/runs/evaluations.ts';
 
 let here: TestInstallation;
-let evals: ReturnType<typeof evaluating>;
+let evals: ReturnType<typeof openEvaluations>;
 let workflow_id: string;
 const CAPITALS = { France: 'Paris', Spain: 'Madrid', Italy: 'Rome' };
 
 beforeAll(async () => {
   here = await startTestInstallation();
-  evals = evaluating(here);
+  evals = openEvaluations(here);
   workflow_id = await here.workflow({ workflow: { title: 'Geographer' } });
 });
 afterAll(() => here?.stop());
@@ -29,7 +29,7 @@ const heading = (page: Page, name: string) => page.getByRole('heading', { level:
 const entry = (page: Page, text: string) => page.locator('summary').filter({ hasText: text });
 
 async function run(prompt: string): Promise<string> {
-  here.model.always(answering(CAPITALS));
+  here.model.always(answerByPrompt(CAPITALS));
   const id = await here.prompt(workflow_id, prompt);
   await here.ended(id);
   return id;
@@ -175,7 +175,7 @@ describeInBrowser('a dataset', () => {
 describeInBrowser('an evaluation', () => {
   it('is started by keyboard, shows its results, and names what regressed the next time', async ({ page }) => {
     const dataset = await evals.dataset(CAPITALS);
-    here.model.always(answering({ France: 'paris', Spain: 'Madrid', Italy: 'Milan' }));
+    here.model.always(answerByPrompt({ France: 'paris', Spain: 'Madrid', Italy: 'Milan' }));
     await signIn(page, `/datasets/${dataset}?tab=evaluations`);
     await page.getByText('No evaluations yet.').waitFor();
     await button(page, 'Start evaluation …').press('Enter');
@@ -209,7 +209,7 @@ describeInBrowser('an evaluation', () => {
     expect(await group(page, 'Difference of the answer').innerText()).toMatch(/^− Rome\s+\+ Milan$/);
     expect(await faultsOf(page)).toEqual([]);
 
-    here.model.always(answering({ France: 'Paris', Spain: 'Barcelona', Italy: 'Rome' }));
+    here.model.always(answerByPrompt({ France: 'Paris', Spain: 'Barcelona', Italy: 'Rome' }));
     await page.getByRole('link', { name: '← dataset' }).click();
     await button(page, 'Start evaluation …').click();
     expect(await page.getByLabel('Pattern').inputValue()).toBe('^[A-Za-z]+$');
@@ -233,7 +233,7 @@ describeInBrowser('an evaluation', () => {
     async ({ page }) => {
       const dataset = await evals.dataset(CAPITALS);
       for (const Spain of ['Madrid', 'Barcelona']) {
-        here.model.always(answering({ ...CAPITALS, Spain }));
+        here.model.always(answerByPrompt({ ...CAPITALS, Spain }));
         await evals.ended(await evals.begin(dataset, { workflow_id }));
       }
       await signIn(page, `/datasets/${dataset}?tab=evaluations`);
@@ -258,7 +258,7 @@ describeInBrowser('an evaluation', () => {
     'of an earlier version shows in the versions of the workflow, next to the scores of its runs',
     async ({ page }) => {
       const judged = await here.workflow({ workflow: { title: 'Judged', max_turns: 3 } });
-      here.model.always(answering(CAPITALS));
+      here.model.always(answerByPrompt(CAPITALS));
       const task_id = await here.prompt(judged, 'France');
       await here.ended(task_id);
       for (const score of [{ thumb: 'up' }, { thumb: 'down' }, { value: 2 }])

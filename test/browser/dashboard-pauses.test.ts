@@ -10,7 +10,7 @@ import { startTestInstallation, type TestInstallation } from '../support/install
 import { startHttpMcpServer } from '../support/peers/http-mcp-server.ts';
 import { type Asked, asks, hangs, says } from '../support/peers/model-server.ts';
 import { parkBehind } from '../support/runs/park-behind.ts';
-import { paidIn, paying } from '../support/runs/paying.ts';
+import { openShop, paidIn } from '../support/runs/paying.ts';
 import { reaches } from '../support/runs/run-facts.ts';
 import { until } from '../support/until.ts';
 
@@ -108,7 +108,7 @@ const PAUSES: Record<string, Pause> = {
       },
     },
     async begin(calls) {
-      const { workflow_id, agent_id, name, place } = await paying(here, folder);
+      const { workflow_id, agent_id, name, place } = await openShop(here, folder);
       await here.alice.ok(here.alice.put(`/api/agents/${agent_id}`, { approval_tools: [name] }));
       here.model.script(asks(...toCalls(name, calls)), says('Noted.'));
       const task_id = await here.prompt(workflow_id);

@@ -2,7 +2,7 @@ import { afterEach, expect } from 'vitest';
 import { SAMPLE } from '../../src/contracts/sample.ts';
 import { axe, describeInBrowser, it, long } from '../support/browser/browser.ts';
 import { clicksOn, darken } from '../support/browser/dashboard.ts';
-import { button, cleanUp, completed, freshInstallation, keep, made, show, signIn } from '../support/browser/first-run.ts';
+import { awaitCompletion, button, cleanUp, freshInstallation, keep, made, show, signIn } from '../support/browser/first-run.ts';
 import { ALICE } from '../support/installation.ts';
 import { KEYLESS_MODEL, startKeylessServer } from '../support/peers/keyless-server.ts';
 import { asks, says } from '../support/peers/model-server.ts';
@@ -19,7 +19,7 @@ describeInBrowser('the first run', () => {
     await button(page, 'Run').click();
     await page.getByTestId('partial').waitFor();
     await page.getByRole('article', { name: 'Reply' }).getByText('"words": 6').waitFor();
-    await completed(page);
+    await awaitCompletion(page);
     expect(clicks()).toBeLessThanOrEqual(4);
     expect(clicks()).toBeGreaterThan(0);
     await page.getByRole('link', { name: 'Make your own' }).last().waitFor();
@@ -44,7 +44,7 @@ describeInBrowser('the first run', () => {
       await page.keyboard.press('Enter');
       await page.getByLabel('Prompt', { exact: true }).focus();
       await page.keyboard.press('Control+Enter');
-      await completed(page);
+      await awaitCompletion(page);
       expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
     },
     120_000,
@@ -76,7 +76,7 @@ describeInBrowser('the page that creates an agent', () => {
     expect(await axe(page)).toEqual([]);
     await button(page, 'Create and run').click();
     await page.getByTestId('transcript').getByText('Three words.').waitFor();
-    await completed(page);
+    await awaitCompletion(page);
     expect(clicks()).toBeLessThanOrEqual(12);
     expect(clicks()).toBeGreaterThan(8);
 
@@ -103,7 +103,7 @@ describeInBrowser('the page that creates an agent', () => {
       await page.getByText('Connected: 1 model').waitFor();
       await page.getByLabel('Prompt', { exact: true }).fill('Hello there');
       await button(page, 'Create and run').click();
-      await completed(page);
+      await awaitCompletion(page);
       expect(new Set(server.keys)).toEqual(new Set([undefined]));
       expect(await made(here)).toMatchObject({ tokens: [], providers: ['ollama', SAMPLE.provider] });
       const [provider] = (await here.alice.ok(here.alice.get('/api/providers?q=ollama'))) as unknown as Record<string, string>[];

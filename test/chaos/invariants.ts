@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { rebuilt } from '../support/client.ts';
+import { rebuildTexts } from '../support/client.ts';
 import type { Watched } from './client.ts';
 import type { ChaosModel } from './model.ts';
 import { BRIEF, type Effect } from './tools.ts';
@@ -132,7 +132,7 @@ const streamsAreRight: Check = async ({ database, runs }) => {
   const found = verdict('text rebuilt from each stream is the record, byte for byte; numbers grow');
   for (const { task_id, events } of runs) {
     const stored = (await messagesOf(database, task_id)).filter(({ role }) => role === 'assistant').map(({ content }) => content);
-    const { texts, unfinished } = rebuilt(events);
+    const { texts, unfinished } = rebuildTexts(events);
     hold(
       found,
       same(stored, texts) && unfinished === '',

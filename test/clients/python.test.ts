@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { shareInstallation, type TestInstallation } from '../support/installation.ts';
 import { baseEnv } from '../support/machine/processes.ts';
 import { testPython } from '../support/machine/python-venv.ts';
-import { overALostConnection, TRICKY } from '../support/peers/broken-stream.ts';
+import { loseConnection, TRICKY } from '../support/peers/broken-stream.ts';
 
 const SOURCE = resolve(import.meta.dirname, '../../clients/python');
 const PROGRAM = join(import.meta.dirname, 'python_program.py');
@@ -35,7 +35,7 @@ describe('the Python client', () => {
   it.each(['sync', 'async'])('follows a run over a lost connection: %s', async (kind) => {
     const workflow_id = await here.workflow();
     const env = { ...baseEnv(), PYTHONPATH: join(folder, 'site') };
-    const { last, names } = await overALostConnection(here, workflow_id, (url) =>
+    const { last, names } = await loseConnection(here, workflow_id, (url) =>
       spawn(python, [PROGRAM, kind, url, here.people.alice.token, workflow_id], { env, stdio: 'pipe' }),
     );
     expect(last).toEqual({ status: 'completed', text: TRICKY, names, refused: ['not_found', 404, true], lacks: [] });

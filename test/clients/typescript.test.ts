@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { shareInstallation, type TestInstallation } from '../support/installation.ts';
 import { baseEnv } from '../support/machine/processes.ts';
-import { overALostConnection, TRICKY } from '../support/peers/broken-stream.ts';
+import { loseConnection, TRICKY } from '../support/peers/broken-stream.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const COMPILER = {
@@ -40,7 +40,7 @@ it('follows a run over a lost connection from its package alone, with types', { 
 
   const workflow_id = await here.workflow();
   await here.workflow();
-  const { last, names } = await overALostConnection(here, workflow_id, (url) =>
+  const { last, names } = await loseConnection(here, workflow_id, (url) =>
     spawn(process.execPath, ['program.mts', url, here.people.alice.token, workflow_id], {
       cwd: folder,
       env: baseEnv(),

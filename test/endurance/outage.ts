@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { rebuilt } from '../support/client.ts';
+import { rebuildTexts } from '../support/client.ts';
 import { asks, says } from '../support/peers/model-server.ts';
 import { onScene, type Scene } from './scene.ts';
 
@@ -54,7 +54,7 @@ async function without({ servers, client, made, say }: Scene, which: 'postgres' 
   for (const { task_id, watched } of tasks) {
     const events = await watched;
     const task = await client.ok(client.get(`/api/tasks/${task_id}`));
-    const whole = rebuilt(events).texts.at(-1) === task.response && task.response === TEXT;
+    const whole = rebuildTexts(events).texts.at(-1) === task.response && task.response === TEXT;
     say(
       `  ${task_id} ${task.status}, ${((Date.now() - back) / 1000).toFixed(1)} s after; its stream ${whole ? 'is the record' : 'is WRONG'}`,
     );

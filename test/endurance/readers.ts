@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { rebuilt } from '../support/client.ts';
+import { rebuildTexts } from '../support/client.ts';
 import { says } from '../support/peers/model-server.ts';
 import { until } from '../support/until.ts';
 import { onScene, type Scene } from './scene.ts';
@@ -43,7 +43,7 @@ await onScene({ workers: 1, env }, async (scene) => {
   const read = await client.events(`/api/workflows/${last!.workflow_id}/stream?task_id=${last!.task_id}`, {
     timeout_ms: 400_000,
   });
-  assert.ok(rebuilt(read).texts.at(-1) === TEXT, 'a client that reads gets another text');
+  assert.ok(rebuildTexts(read).texts.at(-1) === TEXT, 'a client that reads gets another text');
   for (const { task_id } of tasks)
     await until('every run has ended', async () => (await client.ok(client.get(`/api/tasks/${task_id}`))).completed_at, 400_000);
   await wait(5_000);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { parseArgs } from 'node:util';
 import { Client, Connection, type WorkflowExecutionInfo } from '@temporalio/client';
 import { toRunId } from '../../src/temporal/names.ts';
-import { rebuilt } from '../support/client.ts';
+import { rebuildTexts } from '../support/client.ts';
 import { asks, says } from '../support/peers/model-server.ts';
 import { onScene } from './scene.ts';
 
@@ -50,7 +50,7 @@ await onScene({ workers: 1 }, async ({ model, client, resources, made, provider_
     events.map((_, index) => index + 1),
   );
   assert.equal(events.filter(({ data }) => data.event === 'tool_result').length, turns);
-  assert.equal(rebuilt(events).texts.at(-1), 'At last.');
+  assert.equal(rebuildTexts(events).texts.at(-1), 'At last.');
   const connection = resources.hold(await Connection.connect({ address: servers.temporal_address }), (it) => it.close());
   const { steps, executions, kept, largest_payload } = await costsOf(new Client({ connection }), task_id);
   say(`${turns} turns in ${seconds.toFixed(0)} s, ${events.length} events without a gap, ${summaries} compactions`);

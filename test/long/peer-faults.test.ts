@@ -7,7 +7,7 @@ import { createResources } from '../../src/main/resources.ts';
 import { openClientConnection } from '../../src/main/wiring/client-connection.ts';
 import { openApi, openRunControl } from '../../src/main/wiring/index.ts';
 import { toRunId } from '../../src/temporal/names.ts';
-import { type Client, clientOf, rebuilt } from '../support/client.ts';
+import { type Client, clientOf, rebuildTexts } from '../support/client.ts';
 import { ALICE, startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { mountSmallDisk, NO_DISK } from '../support/machine/small-disk.ts';
 import { type Certificates, makeCertificates } from '../support/peers/certificates.ts';
@@ -128,7 +128,7 @@ describe('Temporal', () => {
     await peer.fail(null);
     expect(await here.ended(task_id, PATIENCE_MS)).toMatchObject({ status: 'completed', response: TEXT });
     expect(here.model.requests.length).toBe(asked + 2);
-    expect(rebuilt(await here.alice.events(stream))).toEqual({ texts: ['', TEXT], unfinished: '' });
+    expect(rebuildTexts(await here.alice.events(stream))).toEqual({ texts: ['', TEXT], unfinished: '' });
     for (const api of apis) {
       await isReady(api);
       here.model.script(says('Later.'));
@@ -209,7 +209,7 @@ describe.runIf(redisIsInstalled())('Redis', () => {
     await peer.fail(fault);
     // While it fails, everything works.
     const second = await here.prompt(other);
-    expect(rebuilt(await reading)).toEqual({ texts: ['', TEXT], unfinished: '' });
+    expect(rebuildTexts(await reading)).toEqual({ texts: ['', TEXT], unfinished: '' });
     expect(await here.ended(task_id, PATIENCE_MS)).toMatchObject({ status: 'completed', response: TEXT });
     expect(await here.ended(second, PATIENCE_MS)).toMatchObject({ status: 'completed', response: 'Other.' });
     expect(here.model.requests.length).toBe(asked + 3);

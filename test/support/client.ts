@@ -99,7 +99,7 @@ export function framesIn(stream: string): EventSourceMessage[] {
  * Returns the text that a watcher has after these events, by the documented rule: a reset drops the deltas, a message replaces
  * them.
  */
-export function rebuilt(events: StreamedEvent[]): { texts: string[]; unfinished: string } {
+export function rebuildTexts(events: StreamedEvent[]): { texts: string[]; unfinished: string } {
   const texts: string[] = [];
   let unfinished = '';
   for (const { type, data } of events) {

@@ -17,7 +17,7 @@ import { reconcilerScheduleId } from '../../src/temporal/names.ts';
 import { quietSdk } from '../../src/temporal/worker/worker.ts';
 import { type Client, clientOf, type StreamedEvent } from './client.ts';
 import { findForeignEvents } from './contract/foreign-events.ts';
-import { type Answers, type Description, misdescribed, undescribed, watchAnswers } from './contract/statuses.ts';
+import { type Answers, type Description, listMisdescribed, listUndescribed, watchAnswers } from './contract/statuses.ts';
 import { testDatabase } from './database/database.ts';
 import { freeNames } from './harness/second-attempts.ts';
 import { type ModelServer, startModelServer } from './peers/model-server.ts';
@@ -242,10 +242,12 @@ async function listFaults(
 ): Promise<string[]> {
   const description = await describe();
   const foreign = await findForeignEvents(setting.database_url, since);
-  const missing = undescribed(description, answers.statuses).filter((answer) => !(fails_inside && answer.endsWith(' 500')));
+  const missing = listUndescribed(description, answers.statuses).filter((answer) => !(fails_inside && answer.endsWith(' 500')));
   return [
     ...foreign.map((event) => `src/contracts/events.ts does not describe ${event}`),
-    ...[...missing, ...misdescribed(description, answers.bodies)].map((answer) => `/openapi.json does not describe ${answer}`),
+    ...[...missing, ...listMisdescribed(description, answers.bodies)].map(
+      (answer) => `/openapi.json does not describe ${answer}`,
+    ),
   ];
 }
 

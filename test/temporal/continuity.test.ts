@@ -10,7 +10,7 @@ import { carryOut } from '../../src/temporal/start/continuity.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { type Child, startWorkerProcess } from '../support/machine/processes.ts';
 import { says } from '../support/peers/model-server.ts';
-import { held, paidIn, paying } from '../support/runs/paying.ts';
+import { holdAnswer, openShop, paidIn } from '../support/runs/paying.ts';
 import { type RecordCopy, recordCopy } from '../support/runs/record-copy.ts';
 import { until } from '../support/until.ts';
 
@@ -64,8 +64,8 @@ const resultsSeen = () =>
 describe('a run whose record was restored to an older state', () => {
   /** Two payments were made and the model is asked for the third time; the record has the first payment only. */
   async function behindInAModelStep() {
-    const shop = await paying(here, folder);
-    const [second, third] = [held(shop.pay('b')), held(says('It is done.'))];
+    const shop = await openShop(here, folder);
+    const [second, third] = [holdAnswer(shop.pay('b')), holdAnswer(says('It is done.'))];
     here.model.script(shop.pay('a'), second.answer, third.answer);
     const task_id = await here.prompt(shop.workflow_id);
     await second.asked;
@@ -143,8 +143,8 @@ describe('a run whose record was restored to an older state', () => {
   });
 
   it('waits in a tool call that the record does not know, also if its worker is lost and another takes over', async () => {
-    const shop = await paying(here, folder);
-    const second = held(shop.pay('b'));
+    const shop = await openShop(here, folder);
+    const second = holdAnswer(shop.pay('b'));
     here.model.script(shop.pay('a'), second.answer);
     const task_id = await here.prompt(shop.workflow_id);
     await second.asked;
@@ -174,8 +174,8 @@ describe('a run whose record was restored to an older state', () => {
   }, 180_000);
 
   it('waits between a call and the next step, and never says that the call was not made', async () => {
-    const shop = await paying(here, folder);
-    const third = held(says('It is done.'));
+    const shop = await openShop(here, folder);
+    const third = holdAnswer(says('It is done.'));
     here.model.script(shop.pay('a'), shop.pay('b'), third.answer);
     await shop.close();
     const task_id = await here.prompt(shop.workflow_id);
@@ -194,8 +194,8 @@ describe('a run whose record was restored to an older state', () => {
   });
 
   it('is running again while it repeats a call that only reads', async () => {
-    const shop = await paying(here, folder, 'read');
-    const second = held(says('Too late.'));
+    const shop = await openShop(here, folder, 'read');
+    const second = holdAnswer(says('Too late.'));
     here.model.script(shop.pay('a'), second.answer);
     const task_id = await here.prompt(shop.workflow_id);
     await second.asked;
@@ -212,9 +212,9 @@ describe('a run whose record was restored to an older state', () => {
   });
 
   it('waits if only its final answer is missing', async () => {
-    const facts = held(says('[]'));
+    const facts = holdAnswer(says('[]'));
     const workflow_id = await here.workflow({ workflow: { auto_memory: true } });
-    const answer = held(says('The answer.'));
+    const answer = holdAnswer(says('The answer.'));
     here.model.script(answer.answer, facts.answer);
     const task_id = await here.prompt(workflow_id);
     await answer.asked;
@@ -230,8 +230,8 @@ describe('a run whose record was restored to an older state', () => {
   });
 
   it('waits if the engine has seen its end', async () => {
-    const shop = await paying(here, folder);
-    const last = held(says('It is done.'));
+    const shop = await openShop(here, folder);
+    const last = holdAnswer(says('It is done.'));
     here.model.script(shop.pay('a'), last.answer);
     const task_id = await here.prompt(shop.workflow_id);
     await last.asked;
@@ -259,7 +259,7 @@ describe('a run whose record was restored to an older state', () => {
       },
     ],
   ])('waits if its definition is missing for %s, and can then only be failed', async (_, change) => {
-    const shop = await paying(here, folder);
+    const shop = await openShop(here, folder);
     here.model.script(shop.pay('a'));
     await shop.close();
     const task_id = await here.prompt(shop.workflow_id);
@@ -280,7 +280,7 @@ describe('a run whose record was restored to an older state', () => {
 describe('a run whose task is missing', () => {
   it('writes nothing, and is parked when its task is back', async () => {
     const workflow_id = await here.workflow();
-    const answer = held(says('Never recorded.'));
+    const answer = holdAnswer(says('Never recorded.'));
     here.model.script(answer.answer);
     const task_id = await here.prompt(workflow_id);
     await answer.asked;
@@ -302,7 +302,7 @@ describe('the decision to resume', () => {
   /** A run that waits, as after a restore, although nothing was lost. */
   async function parked() {
     const workflow_id = await here.workflow();
-    const first = held(says('Late.'));
+    const first = holdAnswer(says('Late.'));
     here.model.script(first.answer);
     const task_id = await here.prompt(workflow_id);
     await first.asked;
@@ -317,7 +317,7 @@ describe('the decision to resume', () => {
     const { task_id, workflow_id, run_id } = await parked();
     expect(await store.continuity.decide({ task_id, workflow_id }, { decision: 'resume', events: [] })).toBe(true);
     const stale = (await store.tasks.findUnfinished(task_id))!;
-    const answer = held(says('Resumed.'));
+    const answer = holdAnswer(says('Resumed.'));
     here.model.script(answer.answer);
     expect(await compareLater()).toMatchObject({ restarted: 1, lost: 0, behind: 0 });
     expect(await compareLater()).toMatchObject({ restarted: 0, lost: 0, behind: 0 });
@@ -368,8 +368,8 @@ describe('the decision to resume', () => {
 });
 
 it('an engine that is older than the record repeats nothing', async () => {
-  const shop = await paying(here, folder);
-  const third = held(says('Lost with its execution.'));
+  const shop = await openShop(here, folder);
+  const third = holdAnswer(says('Lost with its execution.'));
   here.model.script(shop.pay('a'), shop.pay('b'), third.answer);
   const task_id = await here.prompt(shop.workflow_id);
   await third.asked;

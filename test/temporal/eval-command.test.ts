@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ALICE, startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { perdura } from '../support/machine/processes.ts';
-import { answering, evaluating } from '../support/runs/evaluations.ts';
+import { answerByPrompt, openEvaluations } from '../support/runs/evaluations.ts';
 
 let here: TestInstallation;
 let folder: string;
@@ -24,16 +24,16 @@ async function evaluate(...args: string[]) {
 }
 
 it('shows CI by its exit code whether enough items pass and none regressed, and names those that do not', async () => {
-  const dataset = await evaluating(here).dataset({ France: 'Paris', Spain: 'Madrid' });
+  const dataset = await openEvaluations(here).dataset({ France: 'Paris', Spain: 'Madrid' });
   const workflow = await here.workflow({ workflow: { output_format: 'markdown' } });
   const asked = ['--dataset', dataset, '--workflow', workflow];
-  here.model.always(answering({ France: 'Paris', Spain: 'Lisbon' }));
+  here.model.always(answerByPrompt({ France: 'Paris', Spain: 'Lisbon' }));
   const failing = await evaluate(...asked);
   expect(failing.code).toBe(1);
   expect(failing.output).toMatch(/failed\s+"Spain"\s+run [0-9a-f-]{36}: exact: The answer is not the expected one/);
   expect(failing.output).toContain('completed: 1 of 2 passed, 1 failed, 0 not graded, 0 regressed');
   expect((await evaluate(...asked, '--pass-rate', '0.5')).code).toBe(0);
-  here.model.always(answering({ France: 'Lyon', Spain: 'Madrid' }));
+  here.model.always(answerByPrompt({ France: 'Lyon', Spain: 'Madrid' }));
   const regressed = await evaluate(...asked, '--pass-rate', '0.5');
   expect(regressed.code).toBe(1);
   expect(regressed.output).toMatch(/REGRESSED\s+"France"/);

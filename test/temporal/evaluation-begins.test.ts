@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { beginItemActivity } from '../../src/temporal/activities/evaluate.ts';
 import { shareInstallation, type TestInstallation } from '../support/installation.ts';
 import { says } from '../support/peers/model-server.ts';
-import { evaluating } from '../support/runs/evaluations.ts';
+import { openEvaluations } from '../support/runs/evaluations.ts';
 
 let here: TestInstallation;
 beforeAll(async () => {
@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => here.stop());
 
 async function begun() {
-  const { dataset, begin } = evaluating(here);
+  const { dataset, begin } = openEvaluations(here);
   const dataset_id = await dataset({ a: 'x' });
   const path = await begin(dataset_id, { workflow_id: await here.workflow() });
   const [item] = (await here.alice.ok(here.alice.get(`/api/datasets/${dataset_id}/items`))) as unknown as { id: string }[];

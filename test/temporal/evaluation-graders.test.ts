@@ -2,15 +2,15 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { toEvaluationId, toRunId } from '../../src/temporal/names.ts';
 import { shareInstallation, type TestInstallation } from '../support/installation.ts';
 import { type Answer, fails, hangs, type ModelRequest, says } from '../support/peers/model-server.ts';
-import { answering, evaluating, promptOf } from '../support/runs/evaluations.ts';
+import { answerByPrompt, openEvaluations, promptOf } from '../support/runs/evaluations.ts';
 import { until } from '../support/until.ts';
 
 let here: TestInstallation;
-let evals: ReturnType<typeof evaluating>;
+let evals: ReturnType<typeof openEvaluations>;
 let provider_id: string;
 beforeAll(async () => {
   here = await shareInstallation();
-  evals = evaluating(here);
+  evals = openEvaluations(here);
   provider_id = await providerOf({ name: 'judges', price_table: { '*': { input: 1_000_000, output: 0 } } });
 });
 afterAll(() => here.stop());
@@ -29,7 +29,7 @@ const judged = (request: ModelRequest) => JSON.parse(promptOf(request)) as Recor
 const judging =
   (answers: Record<string, string>, judge: (shown: Record<string, string>) => string | Answer): Answer =>
   (response, request) => {
-    if (request.model !== 'judge') return answering(answers)(response, request);
+    if (request.model !== 'judge') return answerByPrompt(answers)(response, request);
     const reply = judge(judged(request));
     return (typeof reply === 'string' ? says(reply) : reply)(response, request);
   };
@@ -157,7 +157,7 @@ const python = (tool_id: string) => ({ type: 'python', tool_id });
 
 describe('a Python grader', () => {
   it('grades by what the tool returns; its failures are errors of the item', async () => {
-    here.model.always(answering({ right: '42', wrong: '41', broken: 'break', odd: 'odd' }));
+    here.model.always(answerByPrompt({ right: '42', wrong: '41', broken: 'break', odd: 'odd' }));
     const graders = [python(await toolOf(SOURCES.verdict)), python(await toolOf(SOURCES.yes_or_no))];
     const items = { right: '42', wrong: '42', broken: '42', odd: '42' };
     const { evaluation, results } = await evaluated(items, graders);

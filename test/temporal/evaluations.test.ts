@@ -4,14 +4,14 @@ import { reconcileEvaluations } from '../../src/temporal/client/evaluations.ts';
 import { shareInstallation, type TestInstallation } from '../support/installation.ts';
 import { type Answer, asks, fails, hangs, says } from '../support/peers/model-server.ts';
 import { startReceiver } from '../support/peers/receiver.ts';
-import { answering, evaluating, promptOf } from '../support/runs/evaluations.ts';
+import { answerByPrompt, openEvaluations, promptOf } from '../support/runs/evaluations.ts';
 import { until } from '../support/until.ts';
 
 let here: TestInstallation;
-let evals: ReturnType<typeof evaluating>;
+let evals: ReturnType<typeof openEvaluations>;
 beforeAll(async () => {
   here = await shareInstallation({ env: { TOOL_ISOLATION: 'none' } });
-  evals = evaluating(here);
+  evals = openEvaluations(here);
 });
 afterAll(() => here.stop());
 
@@ -23,7 +23,7 @@ describe('an evaluation', () => {
   it('runs a workflow on each item, grades the answers, and reports the pass rate of the version', async () => {
     const workflow_id = await here.workflow(markdown);
     const dataset = await evals.dataset(CAPITALS);
-    here.model.always(answering({ France: ' Paris\n', Spain: 'madrid', Italy: 'Milan' }));
+    here.model.always(answerByPrompt({ France: ' Paris\n', Spain: 'madrid', Italy: 'Milan' }));
     const path = await evals.begin(dataset, { workflow_id, graders: [{ type: 'exact', ignore_case: true }] });
     const { evaluation, results } = await evals.ended(path);
     expect(evaluation).toMatchObject({
@@ -50,7 +50,7 @@ describe('an evaluation', () => {
   it('grades by pattern and by schema, and an item passes only if all graders accept the answer', async () => {
     const workflow_id = await here.workflow();
     const dataset = await evals.dataset({ both: null, pattern: null, neither: null });
-    here.model.always(answering({ both: '{"total": 42}', pattern: '{"total": "42"}', neither: '{"total": "none"}' }));
+    here.model.always(answerByPrompt({ both: '{"total": 42}', pattern: '{"total": "42"}', neither: '{"total": "none"}' }));
     const json_schema = { type: 'object', properties: { total: { type: 'integer' } }, required: ['total'] };
     const graders = [
       { type: 'regex', pattern: '4\\d' },
@@ -89,10 +89,10 @@ describe('an evaluation', () => {
   it('names the items that passed in the last evaluation of the workflow and do not pass now', async () => {
     const workflow_id = await here.workflow(markdown);
     const dataset = await evals.dataset(CAPITALS);
-    here.model.always(answering({ France: 'Paris', Spain: 'Madrid', Italy: 'Milan' }));
+    here.model.always(answerByPrompt({ France: 'Paris', Spain: 'Madrid', Italy: 'Milan' }));
     const before = await evals.ended(await evals.begin(dataset, { workflow_id }));
     expect(before.evaluation).toMatchObject({ baseline_id: null, regressions: [] });
-    here.model.always(answering({ France: 'Paris', Spain: 'Barcelona', Italy: 'Rome' }));
+    here.model.always(answerByPrompt({ France: 'Paris', Spain: 'Barcelona', Italy: 'Rome' }));
     const { evaluation, results } = await evals.ended(await evals.begin(dataset, { workflow_id }));
     expect(evaluation).toMatchObject({ baseline_id: before.evaluation.id, passed: 2 });
     expect(evaluation.regressions).toMatchObject([
@@ -173,7 +173,7 @@ describe('an evaluation', () => {
     const versions = async () => (await here.alice.ok(here.alice.get(`/api/workflows/${workflow_id}/versions`))) as any;
     const [second, first] = await versions();
     expect([second.last_evaluation, first.last_evaluation]).toEqual([null, null]);
-    here.model.always(answering({ France: 'Paris', Spain: 'Madrid', Italy: 'Milan' }));
+    here.model.always(answerByPrompt({ France: 'Paris', Spain: 'Madrid', Italy: 'Milan' }));
     const dataset = await evals.dataset(CAPITALS);
     const { definition_hash } = first;
     await evals.ended(await evals.begin(dataset, { workflow_id, definition_hash }));

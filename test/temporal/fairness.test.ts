@@ -4,7 +4,7 @@ import * as workflows from '../../src/temporal/workflows/index.ts';
 import { helpers, startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { says } from '../support/peers/model-server.ts';
 import { startReceiver } from '../support/peers/receiver.ts';
-import { evaluating } from '../support/runs/evaluations.ts';
+import { openEvaluations } from '../support/runs/evaluations.ts';
 import { until } from '../support/until.ts';
 
 /** How many steps the worker carries out at once. */
@@ -113,7 +113,7 @@ it('every execution that belongs to an owner has the owner as its fairness key',
     const [schedule] = await here.core.store.scheduledAgents.all();
     const { id, owner } = schedule!;
     await here.driver.client.schedule.getHandle(toScheduleId(id)).trigger();
-    const { dataset, begin, ended } = evaluating(here);
+    const { dataset, begin, ended } = openEvaluations(here);
     await ended(await begin(await dataset({ x: 'Done.' }), { workflow_id: await here.workflow() }));
     const { reconcileTasks: _ownerless, ...owned } = workflows;
     const found = await until('one execution of each', async () => {

@@ -6,7 +6,7 @@ import { type Client, clientOf } from '../support/client.ts';
 import { helpers, startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { startIssuer, type TestIssuer, visitor } from '../support/peers/issuer.ts';
 import { fails, hangs, says } from '../support/peers/model-server.ts';
-import { evaluating } from '../support/runs/evaluations.ts';
+import { openEvaluations } from '../support/runs/evaluations.ts';
 import { until } from '../support/until.ts';
 
 /** What was saved to run later runs for its owner, however the owner signed in. */
@@ -203,18 +203,18 @@ describe('a schedule', () => {
 describe('an evaluation', () => {
   it('that was started in the dashboard ends after its owner has signed out', async () => {
     const browser = await signIn('eve');
-    const evals = evaluating({ alice: browser });
+    const evals = openEvaluations({ alice: browser });
     const workflow_id = await workflowOf(browser);
     const run = await evals.begin(await evals.dataset({ a: 'done', b: 'done' }), { workflow_id });
     await browser.out();
     const eve = clientOf(here.url, tokenOf('eve'));
-    const { evaluation } = await evaluating({ alice: eve }).ended(run);
+    const { evaluation } = await openEvaluations({ alice: eve }).ended(run);
     expect(evaluation).toMatchObject({ passed: 2, errors: 0 });
   });
 
   it('starts no runs for an owner whose role does not allow it any more, and gives the reason', async () => {
     const sue = clientOf(here.url, tokenOf('sue'));
-    const evals = evaluating({ alice: sue });
+    const evals = openEvaluations({ alice: sue });
     const workflow_id = await workflowOf(sue);
     const dataset = await evals.dataset({ a: 'done' });
     const version = await here.core.store.evaluations.version(workflow_id, undefined);
@@ -236,7 +236,7 @@ describe('an evaluation', () => {
 
   it('keeps a token only if a run or a judge calls the default runtime, and reports until when it works', async () => {
     const zoe = clientOf(here.url, tokenOf('zoe'));
-    const evals = evaluating({ alice: zoe });
+    const evals = openEvaluations({ alice: zoe });
     const workflow_id = await workflowOf(zoe);
     const dataset = await evals.dataset({ a: 'done' });
     const start = async (body: object) =>

@@ -8,7 +8,7 @@ import { findRemains, type Picture, takeSteadyPicture, type View } from '../supp
 import { startGitServer } from '../support/peers/git-server.ts';
 import { type Answer, asks, fails, says } from '../support/peers/model-server.ts';
 import { PNG } from '../support/runs/attachments.ts';
-import { evaluating } from '../support/runs/evaluations.ts';
+import { openEvaluations } from '../support/runs/evaluations.ts';
 import { until } from '../support/until.ts';
 
 const STEADY_MS = 10_000;
@@ -113,7 +113,7 @@ const SCENES: Record<string, () => Promise<unknown>> = {
     });
   },
   'an evaluation': async () => {
-    const { dataset, begin, ended } = evaluating(here);
+    const { dataset, begin, ended } = openEvaluations(here);
     const workflow_id = await here.workflow(BASH);
     here.model.script(bash(`setsid sleep ${MARK} >/dev/null 2>&1 & echo x > y`), says('one'));
     const { evaluation } = await ended(await begin(await dataset({ first: 'one' }), { workflow_id }));

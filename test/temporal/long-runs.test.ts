@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { toRunId } from '../../src/temporal/names.ts';
-import { rebuilt } from '../support/client.ts';
+import { rebuildTexts } from '../support/client.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { leftBehind, startRenewing } from '../support/machine/left-behind.ts';
 import { asks, says } from '../support/peers/model-server.ts';
@@ -59,7 +59,7 @@ describe('a long run', () => {
     const watched = here.alice.events(`/api/workflows/${workflow_id}/stream?task_id=${task_id}`, { timeout_ms: 50_000 });
     await startRenewing(here, task_id, { max_turns: 20, renew_after: 2 });
     const events = await watched;
-    expect(rebuilt(events).texts.at(-1)).toBe('All in one piece.');
+    expect(rebuildTexts(events).texts.at(-1)).toBe('All in one piece.');
     expect(await here.ended(task_id)).toMatchObject({ status: 'completed', turns: rounds, steps: rounds + 1 });
     expect(events.map(({ id }) => id)).toEqual(events.map((_, index) => index + 1));
     // The last execution of the chain holds what came after the last renewal only.

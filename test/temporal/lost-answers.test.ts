@@ -5,8 +5,8 @@ import { AppError, conflict } from '../../src/domain/errors.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { labelsOf } from '../support/machine/left-behind.ts';
 import { fails, says } from '../support/peers/model-server.ts';
-import { evaluating } from '../support/runs/evaluations.ts';
-import { held } from '../support/runs/paying.ts';
+import { openEvaluations } from '../support/runs/evaluations.ts';
+import { holdAnswer } from '../support/runs/paying.ts';
 import { until } from '../support/until.ts';
 
 /** The engine receives a start, and the service does not get its answer in time. */
@@ -62,7 +62,7 @@ it('a prompt is carried out although the engine has had an execution for its id,
 });
 
 it('an evaluation that has begun is accepted, and one that has not is removed', async () => {
-  const { dataset, order, ended } = evaluating(here);
+  const { dataset, order, ended } = openEvaluations(here);
   const dataset_id = await dataset({ 'Say it.': 'It.' });
   const body = { workflow_id: await here.workflow(), graders: [{ type: 'exact' }] };
   here.model.always(says('It.'));
@@ -79,7 +79,7 @@ it('an evaluation that has begun is accepted, and one that has not is removed', 
 
 it('a prompt that waits is accepted although the engine is lost right after its start', async () => {
   const workflow_id = await here.workflow();
-  const first = held(says('First.'));
+  const first = holdAnswer(says('First.'));
   here.model.script(first.answer, says('Second.'));
   const first_id = await here.prompt(workflow_id);
   await first.asked;

@@ -9,7 +9,7 @@ import { labelsOf } from '../support/machine/left-behind.ts';
 import { startDroppingProxy } from '../support/peers/dropping-proxy.ts';
 import { says } from '../support/peers/model-server.ts';
 import { startReceiver } from '../support/peers/receiver.ts';
-import { evaluating } from '../support/runs/evaluations.ts';
+import { openEvaluations } from '../support/runs/evaluations.ts';
 import { until } from '../support/until.ts';
 
 const endings: (() => unknown)[] = [];
@@ -40,7 +40,7 @@ it('every workflow gets a lost task again after 4 seconds, in whatever way it st
   const cadence = { prompt: 'Report.', interval_value: 1, interval_unit: 'hours', start_at };
   const made = await here.alice.ok(here.alice.post('/api/scheduled-agents', { name: 'hourly', workflow_id, ...cadence }), 201);
   await client.schedule.getHandle(`schedule-${made.id}`).trigger();
-  const { dataset, begin, ended } = evaluating(here);
+  const { dataset, begin, ended } = openEvaluations(here);
   await ended(await begin(await dataset({ x: 'Done.' }), { workflow_id }));
 
   const timeouts = async () => {

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createTaskEvents } from '../../src/events/task-events.ts';
 import { shareInstallation, type TestInstallation } from '../support/installation.ts';
 import { says } from '../support/peers/model-server.ts';
-import { paidIn, paying } from '../support/runs/paying.ts';
+import { openShop, paidIn } from '../support/runs/paying.ts';
 import { resultsOf } from '../support/runs/run-facts.ts';
 
 /** A worker that was taken for lost finds the call of its successor in progress and asks for the outcome, while the tool still runs. */
@@ -22,7 +22,7 @@ afterAll(async () => {
 
 /** A run whose tool runs until `open`, and whose call waits for a person meanwhile. */
 async function overtaken(order = 'coffee') {
-  const tool = await paying(here, folder);
+  const tool = await openShop(here, folder);
   await tool.close();
   here.model.script(tool.pay(order), says('Paid.'));
   const task_id = await here.prompt(tool.workflow_id);

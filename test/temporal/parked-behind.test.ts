@@ -8,7 +8,7 @@ import { createParkedRuns } from '../../src/temporal/repair/parked-runs.ts';
 import { reconcile } from '../../src/temporal/repair/reconcile-tasks.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { asks, says } from '../support/peers/model-server.ts';
-import { held, paidIn, paying } from '../support/runs/paying.ts';
+import { holdAnswer, openShop, paidIn } from '../support/runs/paying.ts';
 import { recordCopy } from '../support/runs/record-copy.ts';
 import { until } from '../support/until.ts';
 
@@ -59,7 +59,7 @@ async function compareLater(parked = known) {
 
 /** A workflow whose payments have to be approved. */
 async function guarded() {
-  const shop = await paying(here, folder);
+  const shop = await openShop(here, folder);
   await here.alice.ok(here.alice.put(`/api/agents/${shop.agent_id}`, { approval_tools: [shop.name] }));
   return shop;
 }
@@ -124,7 +124,7 @@ describe('a run that is parked further than its record', () => {
 
   it('is found when the record does not know its step', async () => {
     const shop = await guarded();
-    const first = held(shop.pay('a'));
+    const first = holdAnswer(shop.pay('a'));
     here.model.script(first.answer);
     const task_id = await here.prompt(shop.workflow_id);
     await first.asked;

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { NOT_CALLED, OUTCOME_UNKNOWN } from '../../src/domain/transcript.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { asks, says } from '../support/peers/model-server.ts';
-import { held, paidIn, paying } from '../support/runs/paying.ts';
+import { holdAnswer, openShop, paidIn } from '../support/runs/paying.ts';
 import { until } from '../support/until.ts';
 import { SERVERS } from '../tools/support.ts';
 
@@ -37,9 +37,9 @@ const settleCall = (id: string, call_id: string, body: object) =>
 describe('calls of a run that was in progress when the installation was restored', () => {
   /** A run that asks for the tool once, restored before the model has answered. */
   async function restored(effect: string, approval = false) {
-    const shop = await paying(here, folder, effect);
+    const shop = await openShop(here, folder, effect);
     if (approval) await here.alice.ok(here.alice.put(`/api/agents/${shop.agent_id}`, { approval_tools: [shop.name] }));
-    const first = held(shop.pay('a'));
+    const first = holdAnswer(shop.pay('a'));
     here.model.script(first.answer, says('Done.'));
     const task_id = await here.prompt(shop.workflow_id);
     await first.asked;

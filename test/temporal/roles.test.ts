@@ -11,7 +11,7 @@ import {
   limited_url,
   lose,
   loseAll,
-  migrated,
+  migrateRole,
   openRoles,
   resultsOf,
   saidOfWorkers,
@@ -24,7 +24,7 @@ import {
   workflowOf,
 } from '../support/machine/role-workers.ts';
 import { asks, says } from '../support/peers/model-server.ts';
-import { evaluating } from '../support/runs/evaluations.ts';
+import { openEvaluations } from '../support/runs/evaluations.ts';
 import { until } from '../support/until.ts';
 
 beforeAll(openRoles);
@@ -71,7 +71,7 @@ describe('workers of one role each', () => {
 
   it('grade answers with a model and a Python tool, each with its own work', async () => {
     for (const role of ROLES) await start(role);
-    const { dataset, begin, ended } = evaluating(here);
+    const { dataset, begin, ended } = openEvaluations(here);
     const { workflow_id } = await workflowOf();
     const source_code = 'def is_done(answer: str) -> bool:\n    return answer == "Done."\n';
     const tool = await here.alice.ok(here.alice.post('/api/custom-tools', { name: 'is_done', source_code }), 201);
@@ -254,7 +254,7 @@ describe('the database role of tools workers', () => {
   it('loses what it was given before', async () => {
     await asOperator(here.setting.database_url, (operator) => operator.query(`GRANT ALL ON providers TO ${TOOLS_ROLE}`));
     await as('SELECT * FROM providers');
-    await migrated(TOOLS_ROLE);
+    await migrateRole(TOOLS_ROLE);
     expect(await as('SELECT * FROM providers').then(() => 'read', String)).toContain('permission denied');
   });
 
@@ -262,18 +262,20 @@ describe('the database role of tools workers', () => {
     const ask = (sql: string) => asOperator(here.setting.database_url, (operator) => operator.query(sql));
     await ask('GRANT CREATE ON SCHEMA public TO PUBLIC');
     await as('CREATE TABLE mine (a int)');
-    await migrated(TOOLS_ROLE);
+    await migrateRole(TOOLS_ROLE);
     await expect(as('CREATE TABLE more (a int)')).rejects.toThrow(/permission denied for schema public/);
     const other = `${TOOLS_ROLE}_group`;
     await ask(`CREATE ROLE ${other}; GRANT CREATE ON SCHEMA public TO ${other}; GRANT ${other} TO ${TOOLS_ROLE}`);
-    expect(await migrated(TOOLS_ROLE)).toContain(`The role ${TOOLS_ROLE} may create tables and functions in the schema public`);
+    expect(await migrateRole(TOOLS_ROLE)).toContain(
+      `The role ${TOOLS_ROLE} may create tables and functions in the schema public`,
+    );
     await ask(`DROP OWNED BY ${other}; DROP ROLE ${other}; DROP TABLE mine`);
   });
 
   it('must exist and be restricted', async () => {
-    expect(await migrated('nobody_of_this_name')).toMatch(/has no role nobody_of_this_name; create it first: CREATE ROLE/);
+    expect(await migrateRole('nobody_of_this_name')).toMatch(/has no role nobody_of_this_name; create it first: CREATE ROLE/);
     const { username } = new URL(here.setting.database_url);
-    expect(await migrated(username)).toContain(`The role ${username} may read everything`);
+    expect(await migrateRole(username)).toContain(`The role ${username} may read everything`);
   });
 });
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { rebuilt } from '../support/client.ts';
+import { rebuildTexts } from '../support/client.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { asks, breaksOff, fails, hangs, says, sends } from '../support/peers/model-server.ts';
 import { resultsOf } from '../support/runs/run-facts.ts';
@@ -64,7 +64,7 @@ describe('a run', () => {
     here.model.script(says('One two three four five six seven.', { pause_ms: 5 }));
     const task_id = await here.prompt(workflow_id);
     const events = await here.alice.events(`/api/workflows/${workflow_id}/stream?task_id=${task_id}`);
-    expect(rebuilt(events)).toEqual({ texts: ['One two three four five six seven.'], unfinished: '' });
+    expect(rebuildTexts(events)).toEqual({ texts: ['One two three four five six seven.'], unfinished: '' });
     expect(events.at(-1)).toMatchObject({ type: 'status', data: { status: 'completed' } });
     const ids = events.map(({ id }) => id);
     expect(ids).toEqual([...ids].sort((a, b) => a - b));
@@ -141,7 +141,7 @@ def meet(me: str, other: str) -> str:
     here.model.scriptPrompt('Repeat.', fails(500), breaksOff('Half a sen'), says('Whole.'));
     const task_id = await here.prompt(workflow_id, 'Repeat.');
     const events = await here.alice.events(`/api/workflows/${workflow_id}/stream?task_id=${task_id}`);
-    expect(rebuilt(events)).toEqual({ texts: ['Whole.'], unfinished: '' });
+    expect(rebuildTexts(events)).toEqual({ texts: ['Whole.'], unfinished: '' });
     const logs = events.filter(({ type }) => type === 'log').map(({ data }) => data.event);
     expect(logs.filter((event) => event === 'retry')).toHaveLength(2);
     expect(logs.filter((event) => event === 'attempt_reset')).toHaveLength(2);

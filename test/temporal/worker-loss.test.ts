@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import { rebuilt, type StreamedEvent } from '../support/client.ts';
+import { rebuildTexts, type StreamedEvent } from '../support/client.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { type Child, startWorkerProcess } from '../support/machine/processes.ts';
 import { asks, hangs, says } from '../support/peers/model-server.ts';
@@ -39,7 +39,7 @@ it('continues with another worker when one dies during a model call; the stream 
   await startWorker();
   const events = await watched;
   expect(await here.ended(task_id)).toMatchObject({ status: 'completed', response: 'All of it.' });
-  expect(rebuilt(events)).toEqual({ texts: ['', 'All of it.'], unfinished: '' });
+  expect(rebuildTexts(events)).toEqual({ texts: ['', 'All of it.'], unfinished: '' });
   expect(gaps(events)).toEqual([]);
   expect(here.model.requests.length - before).toBe(3);
 }, 90_000);

@@ -1,14 +1,14 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { RULE_NAMES, type RuleName, unreached } from '../support/contract/unreached.ts';
+import { listUnreached, RULE_NAMES, type RuleName } from '../support/contract/unreached.ts';
 
 const TEST = resolve(import.meta.dirname, '..');
 const found = readdirSync(TEST, { recursive: true, withFileTypes: true })
   .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
   .map((entry) => relative(TEST, join(entry.parentPath, entry.name)))
   .filter((file) => !/^mutants\/|^unit\/unreached\.test\.ts$/.test(file))
-  .flatMap((file) => unreached(file, readFileSync(join(TEST, file), 'utf8')).map((one) => ({ file, ...one })));
+  .flatMap((file) => listUnreached(file, readFileSync(join(TEST, file), 'utf8')).map((one) => ({ file, ...one })));
 
 interface Judged {
   what: string;
@@ -110,7 +110,7 @@ const RULES: Record<RuleName, Judged> = {
 };
 
 const foundIn = (body: string, name: RuleName) =>
-  unreached('x.ts', `const TABLE = [1, 2];\nit('x', async () => {\n${body}\n});`).filter(({ rule }) => rule === name);
+  listUnreached('x.ts', `const TABLE = [1, 2];\nit('x', async () => {\n${body}\n});`).filter(({ rule }) => rule === name);
 
 describe.each(RULE_NAMES)('the rule %s', (name) => {
   const { what, wrong, right, allowed } = RULES[name];

@@ -1,6 +1,6 @@
 import type { TestInstallation } from '../installation.ts';
 import { says } from '../peers/model-server.ts';
-import { evaluating } from '../runs/evaluations.ts';
+import { openEvaluations } from '../runs/evaluations.ts';
 
 /** Creates a record of every kind, as Alice. Returns the screens that show them, and those with a form for another one. */
 export async function makeOneOfEach(here: TestInstallation): Promise<{ screens: string[]; forms: string[] }> {
@@ -45,7 +45,7 @@ export async function makeOneOfEach(here: TestInstallation): Promise<{ screens: 
   await alice.post(`/api/agents/${agent_id}/chat`, { message: 'Hello' });
   const [session] = (await alice.ok(alice.get(`/api/agents/${agent_id}/chat/sessions`))) as unknown as [{ id: string }];
   screens.push(`/chat/${agent_id}`, `/chat/${agent_id}/${session.id}`);
-  const evals = evaluating(here);
+  const evals = openEvaluations(here);
   const path = await evals.begin(await evals.dataset({ Hi: 'Hello.' }), { workflow_id });
   await evals.ended(path);
   screens.push(path.replace('/api', ''));

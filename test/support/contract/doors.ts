@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
 import { type UnreadReply, unread } from '../browser/unread.ts';
-import { eventOf, framesIn, rebuilt } from '../client.ts';
+import { eventOf, framesIn, rebuildTexts } from '../client.ts';
 import { ALICE, type TestInstallation } from '../installation.ts';
 import { until } from '../until.ts';
 
@@ -43,7 +43,7 @@ export const DOORS: Record<string, { ask(here: TestInstallation): Promise<Unread
       const { task_id } = JSON.parse(await started.read());
       return unread(`${here.url}/api/workflows/${workflow_id}/stream?task_id=${task_id}`, { token: ALICE });
     },
-    textIn: (reply) => rebuilt(framesIn(reply).map(eventOf)).texts.join(),
+    textIn: (reply) => rebuildTexts(framesIn(reply).map(eventOf)).texts.join(),
   },
   chat: {
     async ask(here) {

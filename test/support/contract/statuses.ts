@@ -72,7 +72,7 @@ function finder({ paths }: Description) {
 }
 
 /** Returns answers, such as `GET /api/agents/x 404`, with a status that the description of their operation does not list. */
-export function undescribed(description: Description, answers: Iterable<string>): string[] {
+export function listUndescribed(description: Description, answers: Iterable<string>): string[] {
   const find = finder(description);
   const missing = new Set<string>();
   for (const answer of answers) {
@@ -83,7 +83,7 @@ export function undescribed(description: Description, answers: Iterable<string>)
 }
 
 /** Returns bodies that do not match their description, with the reason. */
-export function misdescribed(description: Description, bodies: readonly Body[]): string[] {
+export function listMisdescribed(description: Description, bodies: readonly Body[]): string[] {
   const find = finder(description);
   const ajv = new Ajv2020({ strict: false, validateFormats: false });
   ajv.addSchema(description, 'api');

@@ -25,7 +25,7 @@ interface Scene {
 }
 
 /** Returns the places where a source breaks the rules. */
-export function unreached(file: string, source: string): Unreached[] {
+export function listUnreached(file: string, source: string): Unreached[] {
   const { program, errors } = parseSync(file, source);
   if (errors[0]) throw new Error(`${file} cannot be parsed: ${errors[0].message}`);
   const found: Unreached[] = [];

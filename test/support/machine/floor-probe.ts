@@ -83,8 +83,8 @@ export async function startProber(): Promise<{ probe(url: string, pid: number): 
 /**
  * Returns the tries in which the idle server was fast. In the others the machine was busy, so they do not measure the service.
  */
-export const measured = (tries: readonly Try[], limit_ms: number) => tries.filter(({ control }) => control <= limit_ms);
+export const listMeasured = (tries: readonly Try[], limit_ms: number) => tries.filter(({ control }) => control <= limit_ms);
 
 /** Returns the tries in which the service, without its wait for a processor, took longer than `limit_ms`. */
 export const lateOf = (tries: readonly Try[], limit_ms: number) =>
-  measured(tries, limit_ms).filter(({ service, waited }) => service - waited > limit_ms);
+  listMeasured(tries, limit_ms).filter(({ service, waited }) => service - waited > limit_ms);

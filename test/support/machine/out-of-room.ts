@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect } from 'vitest';
-import { rebuilt } from '../client.ts';
+import { rebuildTexts } from '../client.ts';
 import type { TestInstallation } from '../installation.ts';
 import { says } from '../peers/model-server.ts';
 import { until } from '../until.ts';
@@ -45,7 +45,7 @@ export async function holdsRuns(here: TestInstallation, { code, detail, take, gi
   await giveBack();
   expect(await here.ended(task_id, 60_000)).toMatchObject({ status: 'completed', response: text });
   expect(here.model.requests.length).toBe(asked);
-  expect(rebuilt(await here.alice.events(stream))).toEqual({ texts: [text], unfinished: '' });
+  expect(rebuildTexts(await here.alice.events(stream))).toEqual({ texts: [text], unfinished: '' });
   expect(await here.alice.ok(here.alice.get(`/api/workflows/${other}`))).toMatchObject({ task_count: 0 });
   await until('the installation is ready again', async () => (await here.anonymous.get('/health/ready')).status === 200);
 }

@@ -18,7 +18,7 @@ export const workers: Partial<Record<Role, Child>> = {};
 export async function openRoles(): Promise<void> {
   here = await startTestInstallation({ worker: false, env: SPLIT });
   await asOperator(here.setting.database_url, (operator) => operator.query(`CREATE ROLE ${TOOLS_ROLE} LOGIN PASSWORD 'tools'`));
-  await migrated(TOOLS_ROLE);
+  await migrateRole(TOOLS_ROLE);
   const limited = new URL(here.setting.database_url);
   Object.assign(limited, { username: TOOLS_ROLE, password: 'tools' });
   limited_url = limited.href;
@@ -36,7 +36,7 @@ export const loseAll = async (): Promise<void> => {
   for (const role of ROLES) await lose(role);
 };
 
-export async function migrated(role: string): Promise<string> {
+export async function migrateRole(role: string): Promise<string> {
   const child = perdura('migrate', envOf(here.setting), ['--tools-role', role]);
   await child.ended;
   return child.output();

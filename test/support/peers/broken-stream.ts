@@ -13,7 +13,7 @@ export const TRICKY = 'Eins\r\n\r\ndata: x\n\nid: 99 € \u2028 drei.';
  * dropped in the middle of the answer, but it must print every recorded event. Returns the last line, and the names of all
  * agents.
  */
-export async function overALostConnection(
+export async function loseConnection(
   here: TestInstallation,
   workflow_id: string,
   start: (url: string) => ChildProcess,

@@ -6,7 +6,7 @@ import { until } from '../until.ts';
 export const promptOf = ({ messages }: ModelRequest) => messages.findLast(({ role }) => role === 'user')?.content ?? '';
 
 /** Creates an answer for each prompt: the text stored under it. */
-export const answering =
+export const answerByPrompt =
   (answers: Record<string, string>): Answer =>
   (response, request) => {
     const found = Object.entries(answers).find(([prompt]) => promptOf(request).includes(prompt));
@@ -19,7 +19,7 @@ export interface Ended {
 }
 
 /** Creates datasets of Alice, and their evaluations. */
-export function evaluating({ alice }: Pick<TestInstallation, 'alice'>) {
+export function openEvaluations({ alice }: Pick<TestInstallation, 'alice'>) {
   let made = 0;
   const order = (dataset_id: string, body: object) => alice.post(`/api/datasets/${dataset_id}/runs`, body);
   return {

@@ -4,7 +4,7 @@ import type { Client } from '../client.ts';
 import type { SecretWorld } from '../contract/secret-world.ts';
 import { asks, fails, says } from '../peers/model-server.ts';
 import { until } from '../until.ts';
-import { evaluating } from './evaluations.ts';
+import { openEvaluations } from './evaluations.ts';
 import { reaches } from './run-facts.ts';
 
 export type Row = Record<string, any>;
@@ -232,7 +232,7 @@ function endOf(index: number, hour: number): number {
 
 /** Evaluates Alice's second workflow for real, and writes an older and a newer evaluation. */
 async function makeEvaluations(world: SecretWorld, { workflows: [, workflow_id] }: Person, { sql, insert }: Bulk) {
-  const { dataset, begin, ended } = evaluating(world);
+  const { dataset, begin, ended } = openEvaluations(world);
   world.model.always(says('Same.'));
   const dataset_id = await dataset({ One: 'Same.', Two: 'Same.', Three: 'Other.', Four: 'Same.', Five: 'Same.' });
   await dataset({ Six: 'Same.', Seven: 'Same.' });

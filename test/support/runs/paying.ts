@@ -11,7 +11,7 @@ export const paidIn = async (place: string) => (await readFile(place, 'utf8').ca
 let made = 0;
 
 /** Creates a workflow whose tool writes to a file in the folder, then waits while its gate is closed; it fails to pay `nothing`. */
-export async function paying(here: TestInstallation, folder: string, effect = 'write') {
+export async function openShop(here: TestInstallation, folder: string, effect = 'write') {
   const place = join(folder, `paid-${++made}`);
   const gate = `${place}-gate`;
   const source = `
@@ -40,7 +40,7 @@ def pay(order: str) -> str:
 }
 
 /** Creates a model answer that is sent only when it is released. */
-export function held(answer: Answer) {
+export function holdAnswer(answer: Answer) {
   const released = Promise.withResolvers<void>();
   const asked = Promise.withResolvers<void>();
   const late: Answer = async (response, request) => {

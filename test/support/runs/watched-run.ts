@@ -1,4 +1,4 @@
-import { rebuilt } from '../client.ts';
+import { rebuildTexts } from '../client.ts';
 import type { TestInstallation } from '../installation.ts';
 import { says } from '../peers/model-server.ts';
 
@@ -25,6 +25,6 @@ export async function startWatchedRun(here: TestInstallation) {
     task_id,
     reading,
     /** Returns the texts that each stream gave its reader. */
-    seen: async () => (await Promise.all(reading)).map((events) => rebuilt(events)),
+    seen: async () => (await Promise.all(reading)).map((events) => rebuildTexts(events)),
   };
 }

@@ -2,7 +2,7 @@
 const AWAITING: { part: string; fault: string }[] = [];
 
 /** Returns the unexpected faults of a part of the matrix. */
-export function settled(part: string, faults: string[]): string[] {
+export function listUnexpected(part: string, faults: string[]): string[] {
   const awaited = AWAITING.filter((entry) => entry.part === part);
   const gone = awaited.filter(({ fault }) => !faults.some((one) => one.startsWith(fault)));
   return [
