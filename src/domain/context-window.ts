@@ -10,6 +10,28 @@ export interface ContextWindow {
   from: 'provider' | 'endpoint' | 'known' | 'default';
 }
 
+/** The parts of a provider that decide which server and which deployment answers. */
+export interface ModelEndpoint {
+  provider_type: string;
+  base_url: string | null;
+  azure_deployment: string | null;
+}
+
+/** Returns a text that is equal for equal endpoints only. */
+export const describeEndpoint = ({ provider_type, base_url, azure_deployment }: ModelEndpoint): string =>
+  JSON.stringify([provider_type, base_url, azure_deployment]);
+
+/** The size of a context window that an endpoint named. */
+export interface NamedWindow {
+  context_window: number;
+  /** As `describeEndpoint` returns it. */
+  endpoint: string;
+}
+
+/** Returns the size that was named for a provider's model; null if another endpoint named it, which the provider had before. */
+export const findNamedSize = (named: NamedWindow | null | undefined, provider: ModelEndpoint): number | null =>
+  named?.endpoint === describeEndpoint(provider) ? named.context_window : null;
+
 interface WindowSources {
   /** The provider's setting. */
   set: number | null;

@@ -161,6 +161,7 @@ export function freshRun({ task, definition }: RunBundle): OpenRun {
     follows: true,
     unended: [],
     defined: true,
+    named_window: null,
     messages: [],
     calls: [],
     total_in: 0,

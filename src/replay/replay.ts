@@ -158,7 +158,7 @@ export function createReplayPorts(work: Replaying, model = createReplayRuntime(w
     client_wait_ms: 0,
     recall: async () => [],
     lookUp: async () => ({ items: [], warnings: [] }),
-    findContextWindow: async () => ({ tokens: context_window, from: 'provider' }),
+    findContextWindow: () => ({ tokens: context_window, from: 'provider' }),
     keepWindow: async () => {},
     judge: async (run_definition, text, facts) => findWithheldVerdict(work) ?? work.judge(run_definition, text, facts),
     listOutputErrors: work.listOutputErrors,

@@ -30,7 +30,6 @@ const STEPS = {
   open_run: 3,
   newest_memories: 1,
   begin_attempt: 3,
-  find_named_window: 3,
   open_token: 3,
   append_texts: 1,
   write_reply: 3,

@@ -213,15 +213,34 @@ async function fillWindow(provider_id: string, named: number): Promise<string> {
 const findShownWindow = async (provider_id: string) =>
   (await here.alice.ok(here.alice.get(`/api/models?provider_id=${provider_id}`)))[0].context_window;
 
-it('keeps the size that the endpoint named for the provider and the model, and shows it, until the provider is changed', async () => {
+it('keeps the size that the endpoint named for the provider and the model, and shows it, until base_url is changed', async () => {
   const provider_id = await provider({});
   expect(await findShownWindow(provider_id)).toBeUndefined();
   expect(await fillWindow(provider_id, 1_000)).toContain('maximum context length is 1000 tokens');
   expect(await findShownWindow(provider_id)).toBe(1_000);
   expect(await fillWindow(provider_id, 1_000)).toContain('of 1000 tokens (as the endpoint says;');
   await here.alice.ok(here.alice.put(`/api/providers/${provider_id}`, { description: 'changed' }));
+  expect(await findShownWindow(provider_id)).toBe(1_000);
+  await here.alice.ok(here.alice.put(`/api/providers/${provider_id}`, { base_url: `${here.model.url}/other` }));
+  expect(await fillWindow(provider_id, 900)).toContain('maximum context length is 900 tokens');
+  expect(await findShownWindow(provider_id)).toBe(900);
+  await here.alice.ok(here.alice.put(`/api/providers/${provider_id}`, { base_url: here.model.url }));
   expect(await findShownWindow(provider_id)).toBeUndefined();
-  expect(await fillWindow(provider_id, 1_000)).toContain('maximum context length is 1000 tokens');
+});
+
+it('does not apply a size that a run learns from the endpoint that the provider had when the run began', async () => {
+  const provider_id = await provider({});
+  here.model.always(async (response) => {
+    await here.alice.ok(here.alice.put(`/api/providers/${provider_id}`, { base_url: `${here.model.url}/other` }));
+    response
+      .writeHead(400, { 'content-type': 'application/json' })
+      .end(JSON.stringify({ message: 'maximum context length is 700 tokens' }));
+  });
+  const refused = await here.ended(await here.prompt(await here.workflow({ agent: { provider_id } })));
+  expect(refused).toMatchObject({ status: 'failed', error_code: 'context_window_full' });
+  expect(await fillWindow(provider_id, 900)).toContain('maximum context length is 900 tokens');
+  const [shown] = await here.bob.ok(here.bob.get(`/api/models?provider_id=${provider_id}`));
+  expect(shown).toMatchObject({ id: 'scripted', context_window: 900 });
 });
 
 it('keeps the size that the endpoint lists, until it refuses with another', async () => {

@@ -51,7 +51,7 @@ async function fitMessages(
   const work = {
     ports: {
       runs: { compact },
-      findContextWindow: async () => ({ tokens: WINDOW, from: 'provider' }),
+      findContextWindow: () => ({ tokens: WINDOW, from: 'provider' }),
       file_takers: new Map(),
       now: () => 'now',
     },
@@ -189,7 +189,7 @@ it('images of tools take no room of a run whose model does not take them', async
   const files = [{ id: 'i', name: 'a.png', media_type: 'image/png', size: 9, sha256: '' }];
   const shot = message({ step: 1, role: 'tool', kind: 'result', call_id: '1-1', extra: { files } });
   const tokens = async (file_takers: FileTakers) => {
-    const ports = { findContextWindow: async () => ({ tokens: WINDOW, from: 'provider' }), file_takers };
+    const ports = { findContextWindow: () => ({ tokens: WINDOW, from: 'provider' }), file_takers };
     const settings = { infinite_session: true, tsv_tool_results: false, caveman: false };
     const work = {
       ports,
@@ -216,7 +216,7 @@ describe('a transcript that the endpoint refused', () => {
       ports: {
         runs: { compact: async () => true },
         file_takers: new Map(),
-        findContextWindow: async () => ({ tokens: 128_000, from: 'default' }),
+        findContextWindow: () => ({ tokens: 128_000, from: 'default' }),
         now: () => 'now',
       },
       run: { task_id: 't', attachments: null, ...usage },

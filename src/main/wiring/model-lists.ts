@@ -50,14 +50,14 @@ export function createModelLists({
       const client = () => openClient(provider, runtime_caller);
       const key = `${provider.id} ${provider.updated_at} ${caller.key}`;
       const keepWindows = (windows: Parameters<typeof store.windows.keepListed>[1]) =>
-        store.windows.keepListed(provider.id, windows);
+        store.windows.keepListed(provider, windows);
       const models = await list({ key, client, provider_id: provider.id, prices: getPrices(provider), keepWindows }).catch(
         (error) => {
           throw toApiError(error);
         },
       );
       // What a refusal named counts more than what is listed, and the provider's own setting most: runs use these sizes.
-      const named = await store.windows.list(provider.id);
+      const named = await store.windows.list(provider);
       return models.map((model) => {
         const context_window = provider.context_window ?? named.get(model.id) ?? model.context_window;
         return { ...model, ...(context_window ? { context_window } : {}) };

@@ -1,4 +1,4 @@
-import { type ContextWindow, resolveContextWindow } from '../../domain/context-window.ts';
+import { type ContextWindow, findNamedSize, type NamedWindow, resolveContextWindow } from '../../domain/context-window.ts';
 import type { Definition } from '../../domain/definition.ts';
 import { toDeadlines } from '../../runtimes/bounded.ts';
 import type { RuntimeOptions } from '../../runtimes/select.ts';
@@ -15,20 +15,23 @@ export const getRuntimeOptions = ({ setting, egress }: Pick<SharedServices, 'set
 
 interface Windowed {
   model: string | null;
-  provider: Pick<NonNullable<Definition['provider']>, 'id' | 'context_window'> | null;
+  provider: Pick<
+    NonNullable<Definition['provider']>,
+    'id' | 'context_window' | 'provider_type' | 'base_url' | 'azure_deployment'
+  > | null;
 }
 
-/** Returns the context window of a run's or a chat's model; `named`: the size that its endpoint named. */
+/** Returns the context window of a run's or a chat's model; `named`: what was named for its provider and the model. */
 export const getContextWindow =
   ({ setting }: Pick<SharedServices, 'setting'>) =>
-  ({ model, provider }: Windowed, named: number | null = null): ContextWindow =>
+  ({ model, provider }: Windowed, named?: NamedWindow | null): ContextWindow =>
     resolveContextWindow(model ?? (provider ? null : setting.default_runtime.model), {
       set: provider?.context_window ?? null,
-      named,
+      named: provider && findNamedSize(named, provider),
       fallback: setting.config.DEFAULT_CONTEXT_WINDOW,
     });
 
-/** Finds the context window of a run's or a chat's model, with the size that its endpoint named. */
+/** Finds the context window of a chat's model or of a run that is on record, with the size that its endpoint named. */
 export const windowFinder =
   (core: Pick<SharedServices, 'setting' | 'store'>) =>
   async (of: Windowed): Promise<ContextWindow> => {
@@ -41,5 +44,5 @@ export const windowFinder =
 export const windowKeeper =
   ({ store }: Pick<SharedServices, 'store'>) =>
   async ({ model, provider }: Windowed, context_window: number): Promise<void> => {
-    if (provider) await store.windows.keepRefused(provider.id, { model: model ?? '', context_window });
+    if (provider) await store.windows.keepRefused(provider, { model: model ?? '', context_window });
   };

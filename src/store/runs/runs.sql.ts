@@ -1,6 +1,7 @@
 import { LIVE_STATUSES } from '../../domain/statuses.ts';
 import { type ExchangeUsage, MOST_COUNTED } from '../../domain/usage.ts';
 import { hasRun, statement } from '../database/statement.ts';
+import { NAMED_FOR_RUN } from './named-windows.sql.ts';
 
 /** The statuses of a task whose run may still work on it. */
 export const LIVE = LIVE_STATUSES.map((status) => `'${status}'`).join(', ');
@@ -34,7 +35,7 @@ export const openRun = statement(
       t.total_in, t.total_out, t.cache_read, t.cache_write, t.cost, t.premium_requests, t.usage_estimated AS estimated,
       coalesce(s.attempts, 0) AS attempts, coalesce(s.errors, 0) AS errors, s.ended_at IS NOT NULL AS recorded,
       ${FOLLOWS} AS follows, ARRAY(SELECT c.call_id FROM ${UNENDED} ORDER BY c.position) AS unended,
-      EXISTS (SELECT 1 FROM definitions d WHERE d.hash = t.definition_hash) AS defined,
+      EXISTS (SELECT 1 FROM definitions d WHERE d.hash = t.definition_hash) AS defined, ${NAMED_FOR_RUN} AS named_window,
       coalesce((SELECT json_agg(json_build_object('step', m.step, 'position', m.position, 'role', m.role, 'kind', m.kind,
           'content', m.content, 'tool_calls', m.tool_calls, 'call_id', m.call_id, 'extra', m.extra) ORDER BY m.step, m.position)
         FROM task_messages m WHERE m.task_id = t.id), '[]'::json) AS messages,

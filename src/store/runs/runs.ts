@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import type { AttachedFile } from '../../domain/attachments.ts';
 import type { BudgetLimits } from '../../domain/budget.ts';
+import type { NamedWindow } from '../../domain/context-window.ts';
 import type { ToolEffect } from '../../domain/effects.ts';
 import type { PlannedCall } from '../../domain/run-loop.ts';
 import type { ModelCall, TranscriptMessage } from '../../domain/transcript.ts';
@@ -47,6 +48,8 @@ export interface OpenRun extends Usage {
   unended: string[];
   /** True if the definition of the run is on record. */
   defined: boolean;
+  /** What was named for the provider and the model of the run, by the endpoint that it names itself; null: nothing. */
+  named_window: NamedWindow | null;
   messages: TranscriptMessage[];
   /** The calls of the step's recorded reply. */
   calls: PlannedCall[];

@@ -29,7 +29,7 @@ export interface FitPorts {
   /** The runs whose models have refused files of tools' results. */
   file_takers: FileTakers;
   /** Finds the context window of the run's model. */
-  findContextWindow(definition: Definition): Promise<ContextWindow>;
+  findContextWindow(run: OpenRun, definition: Definition): ContextWindow;
   /** Keeps the size that the model's endpoint named when it refused a longer request. */
   keepWindow(definition: Definition, tokens: number): Promise<void>;
   now(): string;
@@ -70,7 +70,7 @@ const SUMMARY = 0.05;
 export async function fitTranscript(work: FitWork, messages: readonly TranscriptMessage[], signal: AbortSignal): Promise<Fitted> {
   const { ports, run, definition, selected } = work;
   const { infinite_session } = definition.settings;
-  const window = await ports.findContextWindow(definition);
+  const window = ports.findContextWindow(run, definition);
   const read = sinceSummary(messages);
   const fit = toFitted(work, read, { paid: run, window: window.tokens });
   if (selected.keeps_context) return fit;

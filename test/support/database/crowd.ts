@@ -151,7 +151,10 @@ const RULES: Record<string, Rule> = {
   'definitions.hash': EVERY('definitions'),
   'definitions.body': cycle(
     { settings: { reasoning_effort: 'high' }, webhooks: { completed: 'http://done', error: 'http://error' }, mcp_servers: [] },
-    { settings: {}, webhooks: {}, mcp_servers: [{ a: '{{sealed:x}}' }] },
+    {
+      ...{ settings: {}, webhooks: {}, mcp_servers: [{ a: '{{sealed:x}}' }] },
+      ...{ provider: { id: idOf('providers', 0) }, model: 'model 0' },
+    },
     { settings: { reasoning_effort: 'low' }, webhooks: { error: 'http://error' }, mcp_servers: [{ a: 'x' }] },
   ),
   'agents.provider_id': nth('providers'),
@@ -361,6 +364,7 @@ const RULES: Record<string, Rule> = {
   'provider_rates.provider_id': nth('providers'),
   'named_windows.provider_id': nth('providers'),
   'named_windows.model': EVERY('model'),
+  'named_windows.endpoint': EVERY('endpoint'),
   'named_windows.named_at': cycle(at(200_000), at(-5_000_000), at(200_000)),
   'named_windows.is_refusal': cycle(true, true, false),
   'idempotency_keys.key': EVERY('key'),

@@ -28,7 +28,7 @@ import type { Config } from '../../config.ts';
 import type { RunControl, SharedServices } from '../../core.ts';
 import { openMcpState } from '../mcp-state.ts';
 import { argumentFitter, pageReader } from '../parsers.ts';
-import { getRuntimeOptions, windowFinder, windowKeeper } from '../runtime-options.ts';
+import { getContextWindow, getRuntimeOptions, windowKeeper } from '../runtime-options.ts';
 import { createTokenOpener } from '../tool-tokens.ts';
 import { contextPorts, knowingPorts } from './context.ts';
 import { createEvaluationCheck, graderCaller } from './graders.ts';
@@ -161,7 +161,7 @@ export async function createActivityPorts(
     webhooks: measureWebhooks(store.webhooks, meters),
     secrets: runSecrets(core),
     sendWebhook: async (message, signal) => secrets.redact.value(await sendWebhook(message, signal)),
-    findContextWindow: windowFinder(core),
+    findContextWindow: (run, pinned) => getContextWindow(core)(pinned, run.named_window),
     keepWindow: windowKeeper(core),
     workspaces,
     settle,
