@@ -78,13 +78,13 @@ export const toUsage = (
   ...(estimated ? { estimated } : {}),
 });
 
-/** The usage of an exchange so far, and the text that it sent after its endpoint last reported usage. */
+/** The usage of an exchange so far, and what the model wrote after its endpoint last reported usage. */
 export interface UsageSoFar {
   /** The estimated tokens of the request. */
   request_tokens: number;
   /** Null: the endpoint has reported nothing. */
   reported: Answered | null;
-  /** The text that came after the last report, or since the beginning. */
+  /** The text, the thinking and the calls that came after the last report, or since the beginning. */
   unreported: string;
 }
 

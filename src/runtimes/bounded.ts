@@ -1,10 +1,11 @@
+import { estimateTokens } from '../domain/context-window.ts';
 import type { ExchangeLimits } from '../domain/definition.ts';
 import { ModelFailure } from '../domain/model-failure.ts';
 import { deltaJoiner, normalReply, storableValue } from '../domain/normalise.ts';
 import { getReason } from '../domain/reason.ts';
 import { type ByteSource, relayBody } from '../domain/relayed-body.ts';
-import { NO_EXCHANGE_USAGE } from '../domain/usage.ts';
-import { estimateMissing } from './estimated-usage.ts';
+import { type UsageSoFar, usageSoFar } from '../domain/usage.ts';
+import { countRequest, estimateMissing } from './estimated-usage.ts';
 import { findRefusedFailure } from './failures.ts';
 import type { Fetch } from './reusing-fetch.ts';
 import type { Exchange, ModelReply, ModelRuntime } from './runtime.ts';
@@ -50,14 +51,14 @@ export function exchangeBounds({ total_ms, silence_ms }: ExchangeDeadlines) {
       async exchange(input, emit, outer) {
         const watch = startWatch({ total_ms, silence_ms }, outer);
         watches.add(watch);
-        let emitted = '';
+        const { so_far, observed } = observeUsage(input, { is_read_again: runtime.end !== undefined });
         const text = deltaJoiner((delta) => {
-          emitted += delta;
+          so_far.unreported += delta;
           emit(delta);
         });
         let answer: ModelReply | undefined;
         try {
-          const { reply, cursor } = await runtime.exchange(input, text.push, watch.signal);
+          const { reply, cursor } = await runtime.exchange(observed, text.push, watch.signal);
           answer = reply;
           text.end();
           return {
@@ -69,7 +70,7 @@ export function exchangeBounds({ total_ms, silence_ms }: ExchangeDeadlines) {
           const failure = watch.signal.aborted
             ? watch.signal.reason
             : (findRefusedFailure(error, answer) ?? createUnreadableError(error));
-          throw estimateCost(failure, input, emitted);
+          throw estimateCost(failure, input, so_far);
         } finally {
           watches.delete(watch);
           watch.end();
@@ -93,12 +94,36 @@ function startWatch({ total_ms, silence_ms }: ExchangeDeadlines, outer: AbortSig
   };
 }
 
-/** Adds an estimate to a failed answer whose endpoint did not report its usage. A refused request has no answer. */
-function estimateCost(failure: unknown, input: Exchange, text: string): unknown {
-  if (!(failure instanceof ModelFailure)) return failure;
-  const answer = failure.answer ?? (text === '' ? undefined : { model: null, usage: NO_EXCHANGE_USAGE });
-  if (!answer) return failure;
-  return new ModelFailure(failure.message, { ...failure, answer: estimateMissing(answer, input, { text }) });
+type SoFar = Omit<UsageSoFar, 'request_tokens'>;
+
+/**
+ * Returns an exchange that notes its usage. `is_read_again`: the provider keeps what it has reported, and the next attempt reads and counts
+ * it again.
+ */
+function observeUsage(input: Exchange, { is_read_again }: { is_read_again: boolean }): { so_far: SoFar; observed: Exchange } {
+  const so_far: SoFar = { reported: null, unreported: '' };
+  const observed: Exchange = {
+    ...input,
+    report(reported) {
+      if (!is_read_again) Object.assign(so_far, { reported, unreported: '' });
+      input.report?.(reported);
+    },
+    reportHidden(piece) {
+      so_far.unreported += piece;
+      input.reportHidden?.(piece);
+    },
+  };
+  return { so_far, observed };
+}
+
+/** Adds the usage of a failed answer, as far as its endpoint reported it, and an estimate of the rest. A refused request has no answer. */
+function estimateCost(failure: unknown, input: Exchange, { reported: last, unreported }: SoFar): unknown {
+  if (!(failure instanceof ModelFailure) || failure.answer?.estimated) return failure;
+  const reported = failure.answer ?? last;
+  if (!reported && unreported === '') return failure;
+  const request_tokens = reported?.usage.total_in ? 0 : countRequest(input);
+  const answer = usageSoFar({ request_tokens, reported, unreported }, estimateTokens);
+  return new ModelFailure(failure.message, { ...failure, answer });
 }
 
 /** Counts any other error as a failure of the model, which is retried at most twice and noted in the run's log. */

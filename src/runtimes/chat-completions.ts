@@ -33,7 +33,7 @@ export function chatCompletions({ client, default_model, dialect, advice }: Chat
           if (!refusesSchemas(error) || !input.output_schema) throw error;
           return send(chatRequest({ ...input, output_schema: undefined, wants_json: false }, model, dialect(model)));
         });
-        const answer = collectReply({ emit, report: input.report, tools: input.tools });
+        const answer = collectReply({ emit, ...input });
         const end = await readAnswer(response, 'a chat completion', { onEvent: answer.add, onWhole: answer.addWhole });
         return { reply: answer.reply(end), cursor: null };
       } catch (error) {

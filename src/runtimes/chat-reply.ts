@@ -41,15 +41,13 @@ interface ReplyCollector {
   reply(end: BodyEnd): ModelReply;
 }
 
-interface ReplyPorts {
+/** `tools`: those that the model may call. */
+interface ReplyPorts extends Partial<Pick<Exchange, 'report' | 'reportHidden' | 'tools'>> {
   emit(delta: string): void;
-  report?: Exchange['report'];
-  /** The tools that the model may call. */
-  tools?: Exchange['tools'];
 }
 
 /** Collects the chunks of a streamed reply, and emits its text. */
-export function collectReply({ emit, report = () => {}, tools = [] }: ReplyPorts): ReplyCollector {
+export function collectReply({ emit, report = () => {}, reportHidden = () => {}, tools = [] }: ReplyPorts): ReplyCollector {
   const reply: ModelReply = { text: '', calls: [], finish: '', model: null, usage: NO_EXCHANGE_USAGE, extra: null };
   const calls = assembleCalls(new Set(tools.map(({ name }) => name)));
   let reasoning = '';
@@ -59,7 +57,15 @@ export function collectReply({ emit, report = () => {}, tools = [] }: ReplyPorts
   };
   const details = detailGatherer();
   let [has_refused, finish_word, has_final_usage, has_total_only] = [false, '', false, false];
-  let characters = 0;
+  let [characters, withheld] = [0, 0];
+  /** Emits what of a piece is text. What is held back counts as thinking until it is known to be text. */
+  const split = (piece: string) => {
+    const shown = thinking.push(piece);
+    withheld += piece.length - shown.length;
+    if (withheld > 0) reportHidden(piece.slice(-withheld));
+    withheld = Math.min(withheld, 0);
+    say(shown);
+  };
   // After the text of the chunk, which it includes.
   const reportUsage = (found: unknown) => {
     if (found) report({ model: reply.model, usage: reply.usage });
@@ -76,12 +82,14 @@ export function collectReply({ emit, report = () => {}, tools = [] }: ReplyPorts
     }
     const delta = getDelta(choice);
     const text = deltaText(delta);
-    if (text) say(thinking.push(text));
+    const parts = listParts(delta);
+    if (text) split(text);
+    const hidden = hiddenText(delta, parts);
+    if (hidden) reportHidden(hidden);
     reportUsage(found);
     has_refused ||= Boolean(delta.refusal);
     reasoning += getReasoning(delta);
     details.add(delta.reasoning_details);
-    const parts = listParts(delta);
     calls.add(parts);
     characters += measureDelta({ delta, text, parts });
     if (characters > REPLY_CHARACTERS) throw answerTooLarge();
@@ -170,6 +178,16 @@ const thinkingText = (content: unknown): string =>
   (Array.isArray(content) ? content : [])
     .map((part) => (part?.type === 'thinking' ? contentText(part.thinking ?? part.text) : ''))
     .join('');
+
+/** Returns what a delta has of thinking and of calls. Some endpoints send the thinking twice, in separate fields. */
+function hiddenText(delta: Delta, parts: readonly CallPart[]): string {
+  const { reasoning_details: details } = delta;
+  const thought = getReasoning(delta) || (details ? jsonText(details) : '');
+  return parts.reduce((texts, part) => {
+    const { name, arguments: args } = part.function ?? part;
+    return texts + toText(name) + toText(args);
+  }, thought);
+}
 
 function measureDelta({ delta, text, parts }: { delta: Delta; text: string; parts: CallPart[] }): number {
   const call_characters = parts.reduce((sum, { function: named, ...part }) => {

@@ -28,7 +28,8 @@ export function divideTotal(reply: ModelReply): Pick<ModelReply, 'usage' | 'esti
   return { usage: { total_in, total_out, cache_read, cache_write: Math.min(write, total_in - cache_read) }, estimated: true };
 }
 
-function countRequest({ instructions, transcript, tools }: Exchange): number {
+/** Estimates the tokens of a request. */
+export function countRequest({ instructions, transcript, tools }: Exchange): number {
   const tool_tokens = tools.length > 0 ? estimateTokens(JSON.stringify(tools)) : 0;
   return estimateTokens(instructions) + transcriptSize(transcript) + tool_tokens;
 }

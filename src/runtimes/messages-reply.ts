@@ -68,11 +68,15 @@ interface MessageCollector {
   reply(end: BodyEnd): ModelReply;
 }
 
+interface MessagePorts extends Pick<Exchange, 'report' | 'reportHidden'> {
+  emit(delta: string): void;
+}
+
 /**
  * Collects the events of a streamed message, and emits its text. Messages after the first continue a paused one. The client could do so
  * too, but it repairs arguments of calls that end at the output limit, so that the call would be made with a part of them.
  */
-export function collectMessage(emit: (delta: string) => void, report: Exchange['report'] = () => {}): MessageCollector {
+export function collectMessage({ emit, report = () => {}, reportHidden = () => {} }: MessagePorts): MessageCollector {
   const blocks: ReplyBlock[] = [];
   const open = new Map<unknown, ReplyBlock>();
   const inputs = new Map<ReplyBlock, ArgumentPieces>();
@@ -86,6 +90,10 @@ export function collectMessage(emit: (delta: string) => void, report: Exchange['
   const countPiece = (piece: string): string => {
     characters += piece.length;
     if (characters > REPLY_CHARACTERS) throw answerTooLarge();
+    return piece;
+  };
+  const hide = (piece: string): string => {
+    if (piece !== '') reportHidden(countPiece(piece));
     return piece;
   };
   const takeValue = (value: unknown): unknown => {
@@ -127,16 +135,17 @@ export function collectMessage(emit: (delta: string) => void, report: Exchange['
       name: toText(name),
       input,
       arguments: '',
-      thinking: countPiece(toText(thinking)),
+      thinking: hide(toText(thinking)),
       signature: countPiece(toText(signature)),
-      data: countPiece(toText(data)),
+      data: hide(toText(data)),
       characters: 0,
       citations: Array.isArray(citations) ? (takeValue(citations) as unknown[]) : [],
       tool_use_id: countPiece(toText(tool_use_id)),
       content: isHostedResult(start) ? takeValue(content) : null,
       caller: takeValue(caller),
     };
-    countPiece(block.type + block.id + block.name);
+    countPiece(block.type + block.id);
+    hide(block.name);
     blocks.push(block);
     inputs.set(block, collectArguments());
     open.set(index, block);
@@ -149,8 +158,8 @@ export function collectMessage(emit: (delta: string) => void, report: Exchange['
   function extend(block: ReplyBlock | undefined, delta: Loose<DeltaFields>): void {
     say(block, toText(delta.text));
     if (!block) return;
-    inputs.get(block)?.add(countPiece(toText(delta.partial_json)));
-    block.thinking += countPiece(toText(delta.thinking));
+    inputs.get(block)?.add(hide(toText(delta.partial_json)));
+    block.thinking += hide(toText(delta.thinking));
     // The signature arrives whole, unlike the others.
     block.signature = countPiece(toText(delta.signature)) || block.signature;
     if (delta.citation) block.citations.push(takeValue(delta.citation));

@@ -26,7 +26,7 @@ export function messagesRuntime({ client, default_model }: { client: Anthropic; 
     async exchange(input, emit, signal) {
       const model = input.model ?? default_model;
       if (!model) throw noModel();
-      const answer = collectMessage(emit, input.report);
+      const answer = collectMessage({ emit, ...input });
       let current_input = input;
       try {
         for (let requests = 1; ; requests += 1) {

@@ -34,6 +34,8 @@ export interface Exchange {
   cursor: unknown;
   /** Receives the exchange's usage so far, whenever the endpoint reports it. */
   report?: (usage: Answered) => void;
+  /** Receives, as it arrives, what the model writes apart from its text: thinking and calls. It counts if the answer is cut. */
+  reportHidden?: (piece: string) => void;
 }
 
 export interface ModelReply {

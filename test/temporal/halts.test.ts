@@ -148,6 +148,17 @@ describe('a model call that a halt breaks off', () => {
     expect(report.rows[0].estimated).toBeGreaterThan(0);
   });
 
+  it('counts the thinking and the calls that came with its text', async () => {
+    const call = { index: 0, id: 'a', function: { name: 'look', arguments: `{"city":"${'four'.repeat(50)}` } };
+    const { task } = await halfway((response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      for (const delta of [{ reasoning_content: 'four'.repeat(100) }, { tool_calls: [call] }, { content: 'Half of it' }])
+        response.write(`data: ${JSON.stringify({ model: 'scripted', choices: [{ index: 0, delta, finish_reason: null }] })}\n\n`);
+    });
+    expect(task.usage.estimated).toBe(true);
+    expect(task.usage.total_out).toBeGreaterThan(150);
+  });
+
   it('keeps what the endpoint has reported as it is', async () => {
     const usage = { prompt_tokens: 40, completion_tokens: 3, total_tokens: 43 };
     const { task, used } = await halfway((response, request) => {

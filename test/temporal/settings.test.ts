@@ -239,8 +239,8 @@ it('does not apply a size that a run learns from the endpoint that the provider 
   const refused = await here.ended(await here.prompt(await here.workflow({ agent: { provider_id } })));
   expect(refused).toMatchObject({ status: 'failed', error_code: 'context_window_full' });
   expect(await fillWindow(provider_id, 900)).toContain('maximum context length is 900 tokens');
-  const [shown] = await here.bob.ok(here.bob.get(`/api/models?provider_id=${provider_id}`));
-  expect(shown).toMatchObject({ id: 'scripted', context_window: 900 });
+  const shown = await here.bob.ok(here.bob.get(`/api/models?provider_id=${provider_id}`));
+  expect(shown[0]).toMatchObject({ id: 'scripted', context_window: 900 });
 });
 
 it('keeps the size that the endpoint lists, until it refuses with another', async () => {

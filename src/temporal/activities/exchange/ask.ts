@@ -104,7 +104,10 @@ async function sendFitted(
   try {
     const input = await withFiles(work, fit.transcript);
     work.so_far = so_far;
-    const exchange_request = { ...buildExchange(work, { ...about, ...input }), report };
+    const reportHidden = (piece: string) => {
+      so_far.unreported += piece;
+    };
+    const exchange_request = { ...buildExchange(work, { ...about, ...input }), report, reportHidden };
     const { reply, cursor } = await askWithResultFiles(work, fit.transcript, {
       window: fit.window,
       keeps_context: selected.keeps_context === true,
