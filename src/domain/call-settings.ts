@@ -27,9 +27,3 @@ const isSet = (value: unknown) => value !== undefined && value !== null && !(Arr
 /** Returns the settings that have a value. */
 export const omitUnset = (values: object): object =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => isSet(value)));
-
-/** Leaves out `top_p` next to a temperature, of which vendors advise to set one only. */
-export function limitSampling<S extends { temperature?: number | undefined; top_p?: number | undefined }>(settings: S): S {
-  const { top_p, ...others } = settings;
-  return settings.temperature === undefined || top_p === undefined ? settings : (others as S);
-}

@@ -68,6 +68,14 @@ export interface PinnedProvider {
   context_window: number | null;
 }
 
+/** Returns the model that a provider is asked for if nothing else names one. An Azure deployment fixes the model. */
+export const getDefaultModel = ({
+  provider_type,
+  default_model,
+  azure_deployment,
+}: Pick<PinnedProvider, 'provider_type' | 'default_model' | 'azure_deployment'>): string | null =>
+  default_model ?? (provider_type === 'azure_openai' ? azure_deployment : null);
+
 /** True if a provider is the vendor itself, with its own SDK and agent sessions that keep their conversation there. */
 export const isVendor = ({ provider_type, base_url }: Pick<PinnedProvider, 'provider_type' | 'base_url'>): boolean =>
   provider_type === 'anthropic' && !base_url;

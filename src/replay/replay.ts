@@ -141,6 +141,7 @@ export function createReplayPorts(work: Replaying, model = createReplayRuntime(w
     definition: async () => definition,
     parkBehind: async () => {},
     openRuntime: async () => runtime,
+    default_model: null,
     listTools: async () => ({
       list: async () => bundle.tools,
       listRenamed: async () => [],

@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import type OpenAI from 'openai';
 import type { SetCallSettings } from '../contracts/call-settings.ts';
 import { isImage, type ModelFile } from '../domain/attachments.ts';
-import { limitSampling } from '../domain/call-settings.ts';
-import { type Dialect, takesOneSampling } from '../domain/provider-presets.ts';
+import type { Dialect } from '../domain/provider-presets.ts';
 import { SOUNDS } from '../domain/result-files.ts';
+import { divideSettings } from '../domain/sent-settings.ts';
 import type { TranscriptMessage } from '../domain/transcript.ts';
 import type { ReplyExtra } from './chat-reply.ts';
 import type { Exchange } from './runtime.ts';
@@ -44,7 +44,7 @@ export function chatRequest(exchange: Exchange, model: string, dialect: Dialect)
     ...(reasoning_effort ? { reasoning_effort: reasoning_effort as 'low' } : {}),
     // Many endpoints refuse JSON mode together with tools.
     ...(tools.length === 0 ? responseFormat(exchange) : {}),
-    ...toRequestSettings(takesOneSampling(model) ? limitSampling(call_settings) : call_settings, {
+    ...toRequestSettings(divideSettings(call_settings, { model }).sent, {
       dialect,
       has_tools: tools.length > 0,
     }),

@@ -1,10 +1,9 @@
 import type Anthropic from '@anthropic-ai/sdk';
 import { isImage, type ModelFile } from '../domain/attachments.ts';
-import { limitSampling } from '../domain/call-settings.ts';
 import { parseExact } from '../domain/exact-json.ts';
 import { isTooDeepText } from '../domain/normalise.ts';
-import { takesOneSampling } from '../domain/provider-presets.ts';
 import { isRecord } from '../domain/records.ts';
+import { divideSettings } from '../domain/sent-settings.ts';
 import type { TranscriptMessage } from '../domain/transcript.ts';
 import {
   findResendableCalls,
@@ -39,7 +38,7 @@ export function messagesRequest(
   }: Exchange,
   model: string,
 ): Request {
-  const { temperature, top_p, max_output_tokens, stop } = takesOneSampling(model) ? limitSampling(call_settings) : call_settings;
+  const { temperature, top_p, max_output_tokens, stop } = divideSettings(call_settings, { model }).sent;
   const effort = reasoning_effort ? EFFORTS[reasoning_effort] : undefined;
   // A run without tools sends only its instructions twice.
   const all_tools = [...hosted_tools.map((tool) => tool as object as Anthropic.ToolUnion), ...tools.map(toVendorTool)];

@@ -1,6 +1,7 @@
 import type Anthropic from '@anthropic-ai/sdk';
 import {
   type Definition,
+  getDefaultModel,
   isVendor,
   type ModelPrices,
   type PinnedMcpServer,
@@ -72,7 +73,7 @@ export async function selectRuntime(
   const selection = await selectUnboundedRuntime(definition, caller, { ...options, fetch, installationFetch });
   const runtime = limitRuntime(selection.runtime);
   const { provider } = definition;
-  const default_model = provider ? provider.default_model : options.default_runtime.model;
+  const default_model = provider ? getDefaultModel(provider) : options.default_runtime.model;
   const findRules = (model: string | null) => getToolRules(provider, model ?? default_model ?? '');
   return { ...selection, runtime: adaptTools(runtime, findRules) };
 }
@@ -112,8 +113,7 @@ async function selectUnboundedRuntime(
     };
   }
   const client = await providerClient(provider, caller, fetch);
-  // A deployment fixes the model: the request must name one, but the endpoint ignores it.
-  const default_model = provider.default_model ?? (provider.provider_type === 'azure_openai' ? provider.azure_deployment : null);
+  const default_model = getDefaultModel(provider);
   const dialect = (model: string) => getDialect(provider, model);
   return { runtime: chatCompletions({ client, default_model, dialect }), prices: getPrices(provider), custom_tools: true };
 }

@@ -5,10 +5,13 @@ import { CallSettingFields, callSettings, pickSetCallSettings, type SetCallSetti
 import { ChangeableFields, ForkChanges } from '../../src/contracts/fork-changes.ts';
 import { BundledDefinition } from '../../src/contracts/run-bundles.ts';
 import { WorkflowCreate } from '../../src/contracts/workflows.ts';
+import type { Definition, PinnedProvider } from '../../src/domain/definition.ts';
 import { getDialect } from '../../src/domain/provider-presets.ts';
 import { chatRequest } from '../../src/runtimes/chat-request.ts';
 import { messagesRequest } from '../../src/runtimes/messages-request.ts';
 import type { Exchange } from '../../src/runtimes/runtime.ts';
+import { listStartEvents } from '../../src/temporal/activities/offered.ts';
+import { providerOf } from './support.ts';
 
 const SCHEMA = readFileSync(new URL('../../prisma/schema.prisma', import.meta.url), 'utf8');
 const WORKFLOW = /^model Workflow \{$([\s\S]*?)^\}/m.exec(SCHEMA)?.[1] ?? '';
@@ -44,4 +47,50 @@ it.each(settings)('%s is stored, pinned, forked, exported and sent', (name, fiel
   expect(ForkChanges.parse(set)).toEqual(set);
   expect(ChangeableFields.partial().parse(callSettings(set))).toEqual(callSettings(set));
   expect(buildRequests(set), 'a request to a model').not.toBe(buildRequests({}));
+});
+
+const ALL_SET = Object.fromEntries(
+  settings.map(([name, field]) => [name, SAMPLES.find((sample) => sample !== null && field.safeParse(sample).success)]),
+) as SetCallSettings;
+const CLAUDE = 'claude-sonnet-5';
+const sendChat = (model: string) => (set: SetCallSettings) => chatRequest(buildExchange(set), model, getDialect(null, model));
+const sendMessages = (model: string) => (set: SetCallSettings) => messagesRequest(buildExchange(set), model);
+const provider = (values: Partial<PinnedProvider>) => ({ provider: providerOf(values), model: values.default_model ?? null });
+
+it.each<[string, Pick<Definition, 'provider' | 'model'>, ((set: SetCallSettings) => object) | null, string[]]>([
+  ['the default runtime', { provider: null, model: 'gpt' }, sendChat('gpt'), []],
+  ['the default runtime with Claude', { provider: null, model: CLAUDE }, sendChat(CLAUDE), ['top_p']],
+  ['the default model of the default runtime', { provider: null, model: null }, sendChat(CLAUDE), ['top_p']],
+  ['chat completions', provider({ default_model: 'gpt' }), sendChat('gpt'), []],
+  ['chat completions with Claude', provider({ default_model: CLAUDE }), sendChat(CLAUDE), ['top_p']],
+  [
+    'a deployment of Azure',
+    provider({ provider_type: 'azure_openai', azure_deployment: CLAUDE, default_model: null }),
+    sendChat(CLAUDE),
+    ['top_p'],
+  ],
+  ['the Messages API', provider({ provider_type: 'anthropic_messages', default_model: CLAUDE }), sendMessages(CLAUDE), ['top_p']],
+  [
+    "the vendor's sessions",
+    provider({ provider_type: 'anthropic', default_model: CLAUDE }),
+    null,
+    settings.map(([name]) => name),
+  ],
+])('a setting that %s does not send is reported', (_, definition, build, expected) => {
+  const start = {
+    ports: { now: () => '', default_model: CLAUDE },
+    run: { task_id: 'task' },
+    definition: { ...definition, settings: ALL_SET, skills: [], tools: [] } as unknown as Definition,
+  };
+  const events = listStartEvents(start, { offered: [], selected: { custom_tools: true } });
+  const left_out = events.flatMap(({ type, data }) =>
+    type === 'log' && data.event === 'setting_left_out' ? [String(data.setting)] : [],
+  );
+  expect(left_out.toSorted()).toEqual(expected.toSorted());
+  if (!build) return;
+  const isSent = (name: string) => {
+    const { [name as keyof SetCallSettings]: _unused, ...others } = ALL_SET;
+    return JSON.stringify(build(ALL_SET)) !== JSON.stringify(build(others));
+  };
+  expect(Object.keys(ALL_SET).filter((name) => !isSent(name))).toEqual(left_out);
 });

@@ -40,9 +40,9 @@ it('passes reasoning_effort on, the prompt’s own before the workflow’s', asy
 });
 
 it('sends Claude temperature alone, and reports that top_p is left out', async () => {
-  const provider_id = await provider({ default_model: 'claude-scripted' });
-  const start = async (workflow: object) => {
-    const id = await here.workflow({ agent: { provider_id }, workflow });
+  const by_provider = { provider_id: await provider({ default_model: 'claude-scripted' }) };
+  const start = async (workflow: object, agent: object = by_provider) => {
+    const id = await here.workflow({ agent, workflow });
     await here.ended(await here.prompt(id));
     const reported = (await workflowOf(id)).logs.filter(({ event }: { event: string }) => event === 'setting_left_out');
     const { temperature, top_p } = here.model.requests.at(-1)! as { temperature?: number; top_p?: number };
@@ -50,6 +50,8 @@ it('sends Claude temperature alone, and reports that top_p is left out', async (
   };
   expect(await start({ temperature: 0.2, top_p: 0.3 })).toEqual({ sent: [0.2, undefined], reported: ['top_p'] });
   expect(await start({ top_p: 0.3 })).toEqual({ sent: [undefined, 0.3], reported: [] });
+  const by_default = { provider_id: null, model: 'claude-scripted' };
+  expect((await start({ temperature: 0.2, top_p: 0.3 }, by_default)).reported).toEqual(['top_p']);
 });
 
 const PEOPLE = `

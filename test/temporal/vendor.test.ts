@@ -27,7 +27,8 @@ it('a run in a vendor session calls a Python tool here and keeps answer, usage a
   };
   const { id: provider_id } = await here.alice.ok(here.alice.post('/api/providers', values));
   const tools = ['def add(a: int, b: int) -> int:\n    return a + b\n'];
-  const workflow_id = await here.workflow({ agent: { provider_id, builtin_tools: ['bash', 'manage_todo_list'] }, tools });
+  const agent = { provider_id, builtin_tools: ['bash', 'manage_todo_list'] };
+  const workflow_id = await here.workflow({ agent, tools, workflow: { temperature: 0.2 } });
   const { agent_id } = await here.alice.ok(here.alice.get(`/api/workflows/${workflow_id}`));
   const { custom_tool_ids } = await here.alice.ok(here.alice.get(`/api/agents/${agent_id}`));
   const { name } = await here.alice.ok(here.alice.get(`/api/custom-tools/${custom_tool_ids[0]}`));
@@ -36,6 +37,8 @@ it('a run in a vendor session calls a Python tool here and keeps answer, usage a
   const task = await here.ended(await here.prompt(workflow_id, 'Add.'));
   expect(task).toMatchObject({ status: 'completed', response: 'It is three.', turns: 1, steps: 2, model: 'claude-test' });
   expect(task.usage).toMatchObject({ total_in: 20, total_out: 3, cache_read: 6, cache_write: 4, cost: 10 });
+  const { logs } = await here.alice.ok(here.alice.get(`/api/workflows/${workflow_id}`));
+  expect(logs.filter(({ event }: { event: string }) => event === 'setting_left_out')).toMatchObject([{ setting: 'temperature' }]);
   const [session] = vendor.sessions;
   expect(session?.archived_at).not.toBeNull();
   expect(session?.events.filter(({ type }) => type === 'user.custom_tool_result').map(({ content }) => content[0].text)).toEqual([

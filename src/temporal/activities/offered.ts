@@ -1,7 +1,7 @@
-import { limitSampling, splitSettings } from '../../domain/call-settings.ts';
-import type { Definition, ToolSpec } from '../../domain/definition.ts';
+import { splitSettings } from '../../domain/call-settings.ts';
+import { type Definition, getDefaultModel, isVendor, type ToolSpec } from '../../domain/definition.ts';
 import { listHostedTools } from '../../domain/hosted-tools.ts';
-import { takesOneSampling } from '../../domain/provider-presets.ts';
+import { divideSettings } from '../../domain/sent-settings.ts';
 import { createTaskEvents, type NewEvent } from '../../events/task-events.ts';
 import type { SelectedRuntime } from '../../runtimes/select.ts';
 
@@ -13,8 +13,14 @@ interface Given {
 /** The prefix of MCP servers in the list of resources that do not join. */
 const SERVER = 'MCP server ';
 
+export interface StartPorts {
+  now(): string;
+  /** The model of the default runtime, for runs whose definition names none. */
+  default_model: string | null;
+}
+
 interface RunStart {
-  ports: { now(): string };
+  ports: StartPorts;
   run: { task_id: string };
   definition: Definition;
 }
@@ -26,10 +32,14 @@ export const listStartEvents = (start: RunStart, given: Given): NewEvent[] => [
 ];
 
 function listSettingEvents({ ports, run, definition }: RunStart): NewEvent[] {
-  const { call_settings } = splitSettings(definition.settings);
-  if (!takesOneSampling(definition.model ?? '') || limitSampling(call_settings) === call_settings) return [];
-  const reason = `top_p: ${definition.model} takes either temperature or top_p, and both are set; set one of them to null`;
-  return [createTaskEvents(run.task_id, ports.now).log('setting_left_out', reason, { setting: 'top_p' })];
+  const { provider, settings } = definition;
+  const model = definition.model ?? (provider ? getDefaultModel(provider) : ports.default_model) ?? '';
+  const { left_out } = divideSettings(splitSettings(settings).call_settings, {
+    model,
+    in_sessions: provider !== null && isVendor(provider),
+  });
+  const { log } = createTaskEvents(run.task_id, ports.now);
+  return left_out.map(({ setting, reason }) => log('setting_left_out', reason, { setting }));
 }
 
 /**

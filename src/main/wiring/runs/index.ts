@@ -94,6 +94,7 @@ export async function createActivityPorts(
     definition,
     now,
     openRuntime: openRuntime,
+    default_model: setting.default_runtime.model,
     selectAnswerer: (run, { provider, exchange_limits }) =>
       openRuntime(run, { provider, ...(exchange_limits && { exchange_limits }) }),
     endSession: sessions.endSession,

@@ -12,6 +12,7 @@ import type { Halts } from '../attempt.ts';
 import type { ContextPorts } from '../context.ts';
 import type { ParkBehind } from '../continuity.ts';
 import type { FitPorts } from '../fit.ts';
+import type { StartPorts } from '../offered.ts';
 import type { ToolsAsked } from '../tools-asked.ts';
 
 /** The inputs of one attempt of a step. */
@@ -26,7 +27,7 @@ export interface ExchangeAttempt {
   so_far?: UsageSoFar;
 }
 
-export interface ExchangePorts extends AdmissionPorts, ContextPorts, Omit<FitPorts, 'runs'> {
+export interface ExchangePorts extends AdmissionPorts, ContextPorts, StartPorts, Omit<FitPorts, 'runs'> {
   runs: Omit<RunStore, 'freezeToolset' | 'note' | 'settle'>;
   halts: Halts;
   definition(hash: string): Promise<Definition>;
