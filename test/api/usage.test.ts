@@ -267,3 +267,27 @@ it('counts runs of an evaluation for the workflow that is evaluated, and puts wo
   expect(rows.find(({ key }) => key === evaluated.id)).toMatchObject({ runs: 2, completed: 2 });
   expect(rows.filter(({ key }) => key === null)).toMatchObject([{ label: null, runs: 2, completed: 2 }]);
 });
+
+it('counts runs for the same workflow if their evaluation, or the workflow of one request, is deleted first', async () => {
+  const evaluated = await workflowOf(world.alice);
+  const { dataset, begin, ended } = evaluating(world);
+  world.model.always(says('Same.'));
+  const dataset_id = await dataset({ One: 'Same.', Two: 'Same.' });
+  const evaluation = await begin(dataset_id, { workflow_id: evaluated.id });
+  await ended(evaluation);
+  const [before] = (await read(world.alice, '/api/usage?by=workflow')).filter(({ key }) => key === null);
+  await world.alice.ok(
+    world.alice.post('/v1/chat/completions', { model: `worker ${made}`, messages: [{ role: 'user', content: 'Hello' }] }),
+  );
+  // As if nobody had added the runs of the evaluation, either.
+  await sql(`DELETE FROM usage_runs WHERE workflow_id = '${evaluated.id}'`);
+  await sql(`UPDATE tasks SET usage_counted = false WHERE id IN (
+    SELECT task_id FROM evaluation_results WHERE evaluation_id = '${evaluation.split('/').at(-1)}')`);
+  const [once] = await sql('SELECT id FROM workflows WHERE single_use AND evaluation_id IS NULL ORDER BY id DESC LIMIT 1');
+  await world.alice.ok(world.alice.del(`/api/workflows/${once!.id}`));
+  await world.alice.ok(world.alice.del(`/api/datasets/${dataset_id}`));
+  const rows = await read(world.alice, '/api/usage?by=workflow');
+  expect(rows.filter(({ key }) => key === null)).toMatchObject([{ runs: (before?.runs ?? 0) + 1 }]);
+  expect(rows.find(({ key }) => key === evaluated.id)).toMatchObject({ runs: 2, completed: 2 });
+  expect(rows.find(({ key }) => key === once!.id)).toBeUndefined();
+});

@@ -58,6 +58,7 @@ const TRIGGERED: Record<string, readonly string[]> = {
   keep_partial_response: ['settle_task'],
   keep_audit: ['remove_audit'],
   usage_of_deleted: ['remove_tasks'],
+  usage_before_deletion: ['remove_workflow'],
   drop_secret_grants: ['remove_workflow'],
 };
 
