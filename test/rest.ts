@@ -126,4 +126,5 @@ export const REST: Readonly<Record<string, string>> = {
   'zoo/generated-client': 'a generator of clients from PyPI',
   'zoo/litellm': 'a LiteLLM proxy from PyPI',
   'zoo/llama-cpp': 'a server of llama.cpp from PyPI',
+  'zoo/mcp-tasks': 'servers that take their time, and one from PyPI',
 };

@@ -136,6 +136,8 @@ export interface AllowedMcpTool {
   spec: ToolSpec;
   /** Set if the tool is Perdura's, for the resources of the server. */
   resource_tool?: ResourceTool;
+  /** Set if the server executes the tool only as a task. */
+  needs_task?: true;
 }
 
 /** The tools by which a model reads the resources of an MCP server. */

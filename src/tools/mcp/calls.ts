@@ -10,12 +10,15 @@ import type { Requests } from './requests.ts';
 import { toResourceOutcome, toResourceRequest } from './resources.ts';
 import { type CallResult, toMcpOutcome } from './result.ts';
 import { completeRequest } from './rounds.ts';
+import { WISH_FOR_TASK } from './server-tasks.ts';
 
 export interface McpCall {
   tool: string;
   arguments: Record<string, unknown>;
   /** Set if the tool is Perdura's, for the resources of the server. */
   resource_tool?: ResourceTool | undefined;
+  /** True if the server executes the tool only as a task. */
+  needs_task?: boolean | undefined;
   /** The schema of the arguments, as the server listed it. */
   schema?: unknown;
   call_key: string;
@@ -33,6 +36,8 @@ interface CallPorts {
   end: { closed: boolean };
   /** True if arguments are sent as headers, too, as their schema asks. */
   sends_params: boolean;
+  /** True if the server takes calls as tasks when it is asked to, as versions with a handshake do. */
+  takes_tasks: boolean;
   /** The longest silence of a server. */
   call_ms: number | undefined;
 }
@@ -47,10 +52,11 @@ const CANCEL_MS = 5_000;
 const MOST_REFUSALS = 20;
 
 /** Creates the function that calls the tools of one connection. */
-export function createCalls({ requests, questions, end, sends_params, call_ms = CALL_MS }: CallPorts) {
+export function createCalls({ requests, questions, end, sends_params, takes_tasks, call_ms = CALL_MS }: CallPorts) {
   return async function call(made: McpCall, signal: AbortSignal): Promise<ToolOutcome> {
-    const { tool, arguments: args, resource_tool, schema, call_key, onprogress, task_id, ask } = made;
-    const call_params = { name: tool, arguments: args, _meta: { [CALL_KEY]: call_key } };
+    const { tool, arguments: args, resource_tool, needs_task, schema, call_key, onprogress, task_id, ask } = made;
+    const wish = needs_task && takes_tasks ? WISH_FOR_TASK : {};
+    const call_params = { name: tool, arguments: args, ...wish, _meta: { [CALL_KEY]: call_key } };
     const request = resource_tool ? toResourceRequest(resource_tool, args) : { method: 'tools/call', params: call_params };
     const headers = sends_params ? createParamHeaders(schema, args) : {};
     const expiry = new AbortController();

@@ -130,7 +130,14 @@ async function connectOnce(target: McpTarget, ports: ConnectPorts, version: stri
     }),
     isSignedIn: ports.isSignedIn ?? (() => false),
     hasAsked: questions.hasAsked,
-    call: createCalls({ requests, questions, end, sends_params, call_ms: ports.call_ms }),
+    call: createCalls({
+      requests,
+      questions,
+      end,
+      sends_params,
+      takes_tasks: !is_stateless && takesTasks(client),
+      call_ms: ports.call_ms,
+    }),
     async request({ capability, ...request }, signal) {
       if (!client.getServerCapabilities()?.[capability]) return null;
       return requests.send(request, { signal, expiry: AbortSignal.timeout(REQUEST_MS) });
@@ -146,6 +153,9 @@ async function connectOnce(target: McpTarget, ports: ConnectPorts, version: stri
     },
   };
 }
+
+/** True if a server with a handshake executes calls as tasks. */
+const takesTasks = (client: Client): boolean => client.getServerCapabilities()?.tasks?.requests?.tools?.call !== undefined;
 
 /** Ends every wait for a server when one of its answers was refused. */
 function watchRefusals() {

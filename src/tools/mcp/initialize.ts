@@ -33,14 +33,20 @@ const tidyInfo = (info: unknown): Fields => {
  * Returns the capabilities that Perdura reads. A server that names one at all has it; one without any statement of its
  * capabilities has tools.
  */
-export function tidyCapabilities(capabilities: unknown): Pick<ServerCapabilities, 'tools' | 'resources' | 'prompts'> {
+export function tidyCapabilities(capabilities: unknown): Pick<ServerCapabilities, 'tools' | 'resources' | 'prompts' | 'tasks'> {
   if (!isRecord(capabilities)) return { tools: {} };
-  const { tools, resources, prompts } = capabilities;
+  const { tools, resources, prompts, tasks } = capabilities;
   const has = (capability: unknown) => capability !== undefined && capability !== false;
   const tidy = (capability: unknown) => (isRecord(capability) && capability.listChanged === true ? { listChanged: true } : {});
   return {
     ...(has(tools) && { tools: tidy(tools) }),
     ...(has(resources) && { resources: tidy(resources) }),
     ...(has(prompts) && { prompts: {} }),
+    ...(takesCallsAsTasks(tasks) && { tasks: { requests: { tools: { call: {} } } } }),
   };
 }
+
+const takesCallsAsTasks = (tasks: unknown): boolean => {
+  const { requests } = Object(tasks) as { requests?: { tools?: { call?: unknown } } };
+  return isRecord(requests?.tools?.call);
+};

@@ -12,6 +12,8 @@ export interface ListedTool {
   spec: ToolSpec;
   /** Set if the tool is Perdura's, for the resources of the server. */
   resource_tool?: ResourceTool;
+  /** Set if the server executes the tool only as a task. */
+  needs_task?: true;
 }
 
 export interface Listing {
@@ -83,10 +85,11 @@ interface WiredTool {
   description?: unknown;
   inputSchema?: unknown;
   annotations?: { readOnlyHint?: unknown; idempotentHint?: unknown };
+  execution?: { taskSupport?: unknown };
 }
 
 function addTool(value: unknown, schema_error: string | null, { tools, problems, refused_tools }: Listing): void {
-  const { name, description, inputSchema, annotations } = (value ?? {}) as WiredTool;
+  const { name, description, inputSchema, annotations, execution } = (value ?? {}) as WiredTool;
   const note = (problem: string) => {
     if (problems.length < MOST_PROBLEMS) problems.push(storable(problem));
   };
@@ -108,7 +111,7 @@ function addTool(value: unknown, schema_error: string | null, { tools, problems,
     parameters: storableValue(inputSchema as Record<string, unknown>, 'mcp_listing_too_large'),
     effect: toEffect(annotations),
   };
-  tools.push({ tool: name, spec });
+  tools.push({ tool: name, spec, ...(execution?.taskSupport === 'required' && { needs_task: true }) });
 }
 
 /** Checks each schema before it is offered: model endpoints refuse a whole request because of one bad schema. */

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { truncate } from '../../domain/outside.ts';
 import { McpLost, McpRefused, McpUnreadable } from './failures.ts';
-import { type TaskPorts, waitForTask } from './server-tasks.ts';
+import { findOlderTask, type TaskPorts, waitForOlderTask, waitForTask } from './server-tasks.ts';
 
 type Fields = Record<string, unknown>;
 
@@ -16,7 +16,7 @@ const LONGEST_PAUSE_MS = 5_000;
 
 /**
  * Sends a request until its result is complete. A server without a handshake may first ask for input, and is sent the request
- * again with the answers; or it answers with a task, which is waited for.
+ * again with the answers; or it answers with a task, which is waited for. A server with a handshake does that only if it is asked to.
  */
 export async function completeRequest(ports: TaskPorts, { method, params }: ServerRequest): Promise<object> {
   let input: Fields = {};
@@ -26,6 +26,8 @@ export async function completeRequest(ports: TaskPorts, { method, params }: Serv
       throw round > 0 && error instanceof McpLost ? new McpLost(error.message, { sent: true, cause: error }) : error;
     })) as Fields;
     const { resultType = 'complete', inputRequests, requestState } = result;
+    const older_task = params.task ? findOlderTask(result) : null;
+    if (older_task) return waitForOlderTask(ports, older_task);
     if (resultType === 'complete') return result;
     if (resultType === 'task') return waitForTask(ports, result);
     if (resultType !== 'input_required')

@@ -1,10 +1,25 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { ElicitResult } from '@modelcontextprotocol/client';
 import { pickTexts } from '../../domain/outside.ts';
+import { isRecord } from '../../domain/records.ts';
 import { isMcpFailure, McpLost, McpRefused, McpUnreadable, withoutDumps } from './failures.ts';
 
-/** The extension of the protocol by which a server answers a call with a task. */
+/** The extension of the protocol by which a server without a handshake answers a call with a task. */
 export const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks';
+
+/** How long a server with a handshake is asked to keep a task: longer than any call takes. */
+const KEPT_MS = 60 * 60_000;
+/** The part of a call by which a server with a handshake is asked for a task. */
+export const WISH_FOR_TASK = { task: { ttl: KEPT_MS } };
+
+/** Where FastMCP 2.14 puts the task of a call, in `_meta`; all others put it into the result. */
+const TASK_META_KEY = 'modelcontextprotocol.io/task';
+
+/** Returns the task with which a server with a handshake has answered a call; null if it answered with the result. */
+export function findOlderTask({ task, _meta }: { task?: unknown; _meta?: unknown }): object | null {
+  const found = task ?? (Object(_meta) as Record<string, unknown>)[TASK_META_KEY];
+  return isRecord(found) ? found : null;
+}
 
 export interface TaskPorts {
   /** Sends a request and returns its result; gives up after `most_ms`. */
@@ -24,6 +39,8 @@ export interface TaskPorts {
 interface TaskState {
   status?: unknown;
   pollIntervalMs?: unknown;
+  /** The name of `pollIntervalMs` in versions with a handshake. */
+  pollInterval?: unknown;
   inputRequests?: unknown;
   result?: unknown;
   error?: unknown;
@@ -35,12 +52,21 @@ const SHORTEST_INTERVAL_MS = 100;
 const LONGEST_INTERVAL_MS = 30_000;
 const MOST_FAILURES = 6;
 
-/** Returns the result of the call that a server answered with a task. If the call ends before, the server is asked to cancel it. */
-export async function waitForTask(ports: TaskPorts, created: object): Promise<object> {
+/** Follows a task until it ends, and returns the result of its call. */
+type FollowTask = (ports: TaskPorts, task_id: string, created: TaskState) => Promise<object>;
+
+/** Returns the result of the call that a server without a handshake answered with a task. */
+export const waitForTask = (ports: TaskPorts, created: object): Promise<object> => waitFor(ports, created, followTask);
+
+/** Returns the result of the call that a server with a handshake answered with a task. */
+export const waitForOlderTask = (ports: TaskPorts, created: object): Promise<object> => waitFor(ports, created, followOlderTask);
+
+/** Returns the result of a call. If the call ends before its task, the server is asked to cancel the task. */
+async function waitFor(ports: TaskPorts, created: object, follow: FollowTask): Promise<object> {
   const { taskId: task_id } = created as { taskId?: unknown };
   if (typeof task_id !== 'string') throw new McpUnreadable('it answered with a task without an id');
   try {
-    return await followTask(ports, task_id, created);
+    return await follow(ports, task_id, created);
   } catch (error) {
     if (ports.ended.aborted) ports.cancel(task_id);
     // The call itself was executed, even if a later request was not.
@@ -51,6 +77,41 @@ export async function waitForTask(ports: TaskPorts, created: object): Promise<ob
 
 async function followTask(ports: TaskPorts, task_id: string, created: TaskState): Promise<object> {
   const answered = new Set<string>();
+  const task = await pollTask(ports, task_id, created, (asking) => answerTask(ports, { task_id, answered }, asking));
+  if (task.status === 'completed') return readResult(task);
+  const { statusMessage } = pickTexts(task);
+  throw new McpRefused(withoutDumps(pickTexts(task.error).message ?? statusMessage ?? 'its task has failed'), {
+    unexecuted: false,
+  });
+}
+
+/** The result, and what the server asks before, come with `tasks/result`, which is answered when the task has ended. */
+async function followOlderTask(ports: TaskPorts, task_id: string, created: TaskState): Promise<object> {
+  const request = { method: 'tasks/result', params: { taskId: task_id } };
+  let awaited: Promise<object | null> | null = null;
+  const task = await pollTask(ports, task_id, created, async () => {
+    // Lost while the task goes on: the next time, the server is asked again.
+    awaited ??= ports.send(request).catch(() => {
+      awaited = null;
+      return null;
+    });
+  });
+  const result = await awaited;
+  if (result) return result;
+  if (task.status === 'completed') return sendPatiently(ports, request, findInterval(task));
+  // Of a task that has failed, the error of its call is the answer.
+  return ports.send(request).catch((error: unknown) => {
+    throw error instanceof McpRefused ? new McpRefused(error.message, { unexecuted: false }) : error;
+  });
+}
+
+/** Asks for a task until it has completed or failed, and returns it. `onAsking` is called whenever it waits for input. */
+async function pollTask(
+  ports: TaskPorts,
+  task_id: string,
+  created: TaskState,
+  onAsking: (task: TaskState) => Promise<void>,
+): Promise<TaskState> {
   let task = created;
   for (;;) {
     await wait(findInterval(task), undefined, { signal: ports.ended });
@@ -58,14 +119,10 @@ async function followTask(ports: TaskPorts, task_id: string, created: TaskState)
     task = await sendPatiently(ports, { method: 'tasks/get', params: { taskId: task_id } }, interval_ms);
     const { statusMessage } = pickTexts(task);
     ports.onprogress(statusMessage);
-    if (task.status === 'completed') return readResult(task);
-    if (task.status === 'failed')
-      throw new McpRefused(withoutDumps(pickTexts(task.error).message ?? statusMessage ?? 'its task has failed'), {
-        unexecuted: false,
-      });
+    if (task.status === 'completed' || task.status === 'failed') return task;
     if (task.status === 'cancelled')
       throw new McpRefused(`it has cancelled its task${statusMessage ? `: ${statusMessage}` : ''}`, { unexecuted: false });
-    if (task.status === 'input_required') await answerTask(ports, { task_id, answered }, task);
+    if (task.status === 'input_required') await onAsking(task);
   }
 }
 
@@ -116,7 +173,7 @@ const FOR_NOW = new Set<number | undefined>([408, 425, 429]);
 const isFinal = ({ unexecuted, status }: McpRefused): boolean => unexecuted && !FOR_NOW.has(status);
 
 /** Returns the interval that the server wishes, within limits. */
-function findInterval({ pollIntervalMs }: TaskState): number {
-  const wish = typeof pollIntervalMs === 'number' && pollIntervalMs >= 0 ? pollIntervalMs : FIRST_INTERVAL_MS;
+function findInterval({ pollIntervalMs, pollInterval = pollIntervalMs }: TaskState): number {
+  const wish = typeof pollInterval === 'number' && pollInterval >= 0 ? pollInterval : FIRST_INTERVAL_MS;
   return Math.min(LONGEST_INTERVAL_MS, Math.max(SHORTEST_INTERVAL_MS, wish));
 }

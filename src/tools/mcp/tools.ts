@@ -54,10 +54,10 @@ interface ServerCall {
 function callThrough(connection: McpConnection, { call, tool }: ServerCall, signal: AbortSignal): Promise<ToolOutcome> {
   const { arguments: args, call_key, progress, ask, run } = call;
   const onprogress = progress && createProgressReporter(progress);
-  const { tool: name, resource_tool, spec } = tool;
+  const { tool: name, resource_tool, needs_task, spec } = tool;
   const { parameters: schema } = spec;
   return connection.call(
-    { tool: name, resource_tool, arguments: args, schema, call_key, onprogress, task_id: run.task_id, ask },
+    { tool: name, resource_tool, needs_task, arguments: args, schema, call_key, onprogress, task_id: run.task_id, ask },
     signal,
   );
 }
