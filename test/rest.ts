@@ -123,8 +123,8 @@ export const REST: Readonly<Record<string, string>> = {
   'unit/ends-with-run': 'runs of Vitest that are killed',
   'zoo/aimock': 'a mock server from npm',
   'zoo/fastmcp': 'MCP servers from PyPI',
+  'zoo/fastmcp-calls': 'MCP servers from PyPI, and calls that take their time',
   'zoo/generated-client': 'a generator of clients from PyPI',
   'zoo/litellm': 'a LiteLLM proxy from PyPI',
   'zoo/llama-cpp': 'a server of llama.cpp from PyPI',
-  'zoo/mcp-tasks': 'servers that take their time, and one from PyPI',
 };

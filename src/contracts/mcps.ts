@@ -4,6 +4,8 @@ import { crud, endpoint, IdParams } from './endpoint.ts';
 import { ImportResult } from './transfer.ts';
 
 const TRANSPORTS = ['stdio', 'http', 'sse'] as const;
+/** The versions of MCP with a handshake count as the last one of them. */
+const PROTOCOLS = ['auto', '2025-11-25', '2026-07-28'] as const;
 
 /** The placeholder for a sealed value. A client that sends it back leaves the value unchanged. */
 export const MASK = '********';
@@ -42,6 +44,10 @@ export const McpServerCreate = z
     }),
     connect_seconds: z.int().min(1).max(600).default(30).meta({
       description: 'How long a connection may take until the server answers. The installation of its package is not counted',
+    }),
+    protocol: z.enum(PROTOCOLS).default('auto').meta({
+      description:
+        'The version of MCP: `2025-11-25` for all with a handshake, `2026-07-28`, or `auto` to ask the server, and prefer the later one. Servers that know both, but ask people questions only in the older way, need `2025-11-25`. The transport `sse` always has a handshake',
     }),
     state: z.boolean().default(false).meta({
       description:

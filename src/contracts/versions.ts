@@ -14,6 +14,7 @@ const PinnedServer = z.object({
   network: z.boolean(),
   allow_secret_questions: z.boolean().optional(),
   connect_seconds: z.int().optional().meta({ description: 'Absent: 30' }),
+  protocol: z.string().optional().meta({ description: 'Absent: auto' }),
   state: z.boolean().optional().meta({ description: 'Absent: false' }),
   paths: z.array(z.string()),
   required: z.boolean(),

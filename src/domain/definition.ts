@@ -117,6 +117,8 @@ export interface PinnedMcpServer {
   allow_secret_questions?: boolean;
   /** How long a connection may take; absent: 30. */
   connect_seconds?: number;
+  /** The version of the protocol in which it is spoken to; absent: the server is asked. */
+  protocol?: string;
   /** True if a stdio server has a folder that outlasts its process; absent: it has none. */
   state?: boolean;
   /** The host paths that its process may read, and also write if they end with `:rw`. */

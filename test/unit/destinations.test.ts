@@ -75,7 +75,7 @@ const ROWS: Record<(typeof SECRET_HOLDERS)[number], Row> = {
       connection_config: { url: 'https://two.example/{{token:k}}' },
     },
     naming: [],
-    harmless: ['allow_secret_questions', 'connect_seconds', 'state', 'name', 'allowed_tools', 'is_enabled'],
+    harmless: ['allow_secret_questions', 'connect_seconds', 'protocol', 'state', 'name', 'allowed_tools', 'is_enabled'],
     destination: (row) => first(tokenReferences.mcp_server(row as never)),
   },
   knowledge_source: {

@@ -94,6 +94,35 @@ describe('a server that speaks', () => {
     expect(requests.at(-1)).toMatchObject({ 'mcp-protocol-version': VERSION, 'mcp-name': 'act' });
   });
 
+  it.each([
+    ['both versions', true, '2025-11-25', 'with a handshake'],
+    ['both versions', true, '2026-07-28', 'without a handshake'],
+    ['only the new version', false, '2026-07-28', 'without a handshake'],
+  ])('%s (%s) is called as its protocol %s says', async (_what, speaks_both, protocol, answer) => {
+    const { server } = await started(saysEra, { speaks_both });
+    const chosen = { ...server, protocol };
+    expect(await toolsOf(chosen).call(callOf('act'), never())).toEqual({ content: answer, failed: false });
+  });
+
+  it('only versions with a handshake is not used in another one that was chosen for it', async () => {
+    const peer = await startOddHttpMcpServer();
+    stops.push(peer.stop);
+    const { notes } = await found({ ...overHttp(peer.url), protocol: VERSION });
+    expect(notes).toMatchObject([
+      { event: 'mcp_error', detail: expect.stringContaining(`does not answer in version ${VERSION}`) },
+    ]);
+  });
+
+  it('the new version, and fails because it cannot ask in it, is reported with the setting that helps', async () => {
+    const { server } = await started((mcp) =>
+      mcp.registerTool('act', {}, () => ({ ...text('elicitation is unavailable on 2026-07-28 connections'), isError: true })),
+    );
+    expect(await toolsOf(server).call(callOf('act'), never())).toMatchObject({
+      failed: true,
+      content: expect.stringContaining('set its `protocol` to 2025-11-25'),
+    });
+  });
+
   it('is sent the stable key of the call, and its progress is reported', async () => {
     const { server } = await started((mcp) =>
       mcp.registerTool('act', {}, async ({ mcpReq }) => {

@@ -2353,6 +2353,8 @@ export type McpServer = {
   allow_secret_questions: boolean;
   /** How long a connection may take until the server answers. The installation of its package is not counted */
   connect_seconds: number;
+  /** The version of MCP: `2025-11-25` for all with a handshake, `2026-07-28`, or `auto` to ask the server, and prefer the later one. Servers that know both, but ask people questions only in the older way, need `2025-11-25`. The transport `sse` always has a handshake */
+  protocol: 'auto' | '2025-11-25' | '2026-07-28';
   /** Whether a stdio server has a folder that outlasts its process: its home and working directory, one for each person who uses it */
   state: boolean;
   /** Whether a stdio server may reach the network */
@@ -2386,6 +2388,8 @@ export type McpServerCreate = {
   allow_secret_questions?: boolean;
   /** How long a connection may take until the server answers. The installation of its package is not counted */
   connect_seconds?: number;
+  /** The version of MCP: `2025-11-25` for all with a handshake, `2026-07-28`, or `auto` to ask the server, and prefer the later one. Servers that know both, but ask people questions only in the older way, need `2025-11-25`. The transport `sse` always has a handshake */
+  protocol?: 'auto' | '2025-11-25' | '2026-07-28';
   /** Whether a stdio server has a folder that outlasts its process: its home and working directory, one for each person who uses it */
   state?: boolean;
   /** Whether a stdio server may reach the network */
@@ -2407,6 +2411,7 @@ export type McpServerUpdate = {
   is_enabled?: boolean;
   allow_secret_questions?: boolean;
   connect_seconds?: number;
+  protocol?: 'auto' | '2025-11-25' | '2026-07-28';
   state?: boolean;
   network?: boolean;
   paths?: string[];
@@ -4137,6 +4142,8 @@ export type VersionDefinition = {
     allow_secret_questions?: boolean;
     /** Absent: 30 */
     connect_seconds?: number;
+    /** Absent: auto */
+    protocol?: string;
     /** Absent: false */
     state?: boolean;
     paths: string[];

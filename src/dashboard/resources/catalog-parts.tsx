@@ -101,6 +101,7 @@ export const MCPS: EditableScreen = {
     allow_secret_questions: { label: 'May ask for passwords and tokens' },
     state: { label: 'Folder of a stdio server that lasts' },
     connect_seconds: { label: 'Seconds for a connection' },
+    protocol: { label: 'Version of MCP' },
     paths: { label: 'Folders of a stdio server' },
     allowed_tools: { description: 'Leave it empty to allow all tools.' },
   },

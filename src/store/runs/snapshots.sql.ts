@@ -63,6 +63,7 @@ export const snapshotWorkflow = statement(
           || CASE WHEN m.is_enabled THEN '{}'::jsonb ELSE '{"disabled": true}' END
           || CASE WHEN m.allow_secret_questions THEN '{"allow_secret_questions": true}'::jsonb ELSE '{}' END
           || CASE WHEN m.state THEN '{"state": true}'::jsonb ELSE '{}' END
+          || CASE m.protocol WHEN 'auto' THEN '{}' ELSE jsonb_build_object('protocol', m.protocol) END
           || CASE m.connect_seconds WHEN 30 THEN '{}' ELSE jsonb_build_object('connect_seconds', m.connect_seconds) END
           ORDER BY array_position(a.mcp_server_ids, m.id::text) NULLS LAST, m.id)
         FROM mcp_servers m WHERE m.id::text = ANY (a.mcp_server_ids || a.required_mcp_servers) OR m.tags && a.mcp_server_tags

@@ -36,6 +36,8 @@ interface CallPorts {
   end: { closed: boolean };
   /** True if arguments are sent as headers, too, as their schema asks. */
   sends_params: boolean;
+  /** True if the server speaks the version without a handshake, in which it cannot ask a question during a call. */
+  is_stateless: boolean;
   /** True if the server takes calls as tasks when it is asked to, as versions with a handshake do. */
   takes_tasks: boolean;
   /** The longest silence of a server. */
@@ -51,8 +53,13 @@ const CANCEL_MS = 5_000;
 /** The most refused questions of a call that the model reads about: a server could ask without end. */
 const MOST_REFUSALS = 20;
 
+/** What a server mentions that cannot ask in this version, as those made with FastMCP 4 and the SDKs do. */
+const ABOUT_QUESTIONS = /elicit/i;
+const USE_HANDSHAKE = 'If the server asks people questions only in the older way, its owner can set its `protocol` to 2025-11-25';
+
 /** Creates the function that calls the tools of one connection. */
-export function createCalls({ requests, questions, end, sends_params, takes_tasks, call_ms = CALL_MS }: CallPorts) {
+export function createCalls(ports: CallPorts) {
+  const { requests, questions, end, sends_params, is_stateless, takes_tasks, call_ms = CALL_MS } = ports;
   return async function call(made: McpCall, signal: AbortSignal): Promise<ToolOutcome> {
     const { tool, arguments: args, resource_tool, needs_task, schema, call_key, onprogress, task_id, ask } = made;
     const wish = needs_task && takes_tasks ? WISH_FOR_TASK : {};
@@ -72,7 +79,7 @@ export function createCalls({ requests, questions, end, sends_params, takes_task
       const limit = most_ms === undefined ? expiry.signal : AbortSignal.any([expiry.signal, AbortSignal.timeout(most_ms)]);
       return requests.send(request, { signal, expiry: limit, ...watch, ...(request.method === 'tools/call' && { headers }) });
     };
-    const ports = {
+    const task_ports = {
       send,
       answer: (requests: unknown) => questions.answerAll(requests, asking, ended),
       onprogress(message?: string) {
@@ -87,8 +94,9 @@ export function createCalls({ requests, questions, end, sends_params, takes_task
       ended,
     };
     try {
-      const result = await questions.during(asking, () => completeRequest(ports, request));
+      const result = await questions.during(asking, () => completeRequest(task_ports, request));
       const outcome = resource_tool ? toResourceOutcome(resource_tool, result) : toMcpOutcome(result as CallResult);
+      if (is_stateless && outcome.failed && ABOUT_QUESTIONS.test(outcome.content)) reportRefusal(USE_HANDSHAKE);
       return { ...outcome, content: [outcome.content, ...[...refusals].map((sentence) => `[${sentence}]`)].join('\n') };
     } catch (error) {
       signal.throwIfAborted();

@@ -25,6 +25,8 @@ export interface McpTarget {
   allow_secret_questions?: true;
   /** How long a connection may take; absent: 30. */
   connect_seconds?: number;
+  /** The version of the protocol in which it is spoken to; absent: the server is asked. */
+  protocol?: string;
   /** True if a stdio server has a folder that outlasts its process; absent: it has none. */
   state?: true;
   endpoint:
@@ -42,19 +44,21 @@ export type McpServerConfig = Pick<
   | 'paths'
   | 'allow_secret_questions'
   | 'connect_seconds'
+  | 'protocol'
   | 'state'
 >;
 
 /** Fills each `{{token:NAME}}` with `open`. Throws a sentence that names what is missing. */
 export async function resolveTarget(server: McpServerConfig, open: OpenToken): Promise<McpTarget> {
-  const { id, name, network, paths, transport_type, connect_seconds, state } = server;
+  const { id, name, network, paths, transport_type, connect_seconds, protocol, state } = server;
   const values = new Map<string, string>();
   for (const token of listTokenNames(server.connection_config)) values.set(token, await open(token));
   const config = mapTexts(server.connection_config, (text) => fillTokens(text, values)) as Record<string, unknown>;
   const question_settings = server.allow_secret_questions ? { allow_secret_questions: true as const } : {};
   const time_limit = connect_seconds === undefined ? {} : { connect_seconds };
+  const version = protocol === undefined || protocol === 'auto' ? {} : { protocol };
   const kept = state ? { state: true as const } : {};
-  const place = { id, name, network, paths, ...question_settings, ...time_limit, ...kept };
+  const place = { id, name, network, paths, ...question_settings, ...time_limit, ...version, ...kept };
   if (transport_type === 'stdio') {
     const { command, args = [], env = {} } = config as { command?: string; args?: string[]; env?: Record<string, string> };
     if (typeof command !== 'string' || command === '') throw new Error(`The MCP server ${name} has no command`);

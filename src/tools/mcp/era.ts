@@ -13,7 +13,7 @@ import {
 import { tidyCapabilities } from './initialize.ts';
 
 /** The first version of the protocol without a handshake. Every request names it, and `server/discover` answers what a server has. */
-const STATELESS_VERSION = '2026-07-28';
+export const STATELESS_VERSION = '2026-07-28';
 
 const DISCOVERY_ID = 'perdura-discover';
 

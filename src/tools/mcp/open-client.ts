@@ -11,7 +11,7 @@ import {
 } from '@modelcontextprotocol/client';
 import type { McpTarget } from './config.ts';
 import type { ConnectPorts } from './connect-ports.ts';
-import { type ClientFacts, isDiscovery, requestDiscovery } from './era.ts';
+import { type ClientFacts, isDiscovery, requestDiscovery, STATELESS_VERSION } from './era.ts';
 import { tidyInitialized } from './initialize.ts';
 import { keepRawResults } from './raw-results.ts';
 import { TASKS_EXTENSION } from './server-tasks.ts';
@@ -50,7 +50,7 @@ const HTTP_DISCOVERY_MS = 10_000;
 const STDIO_DISCOVERY_MS = 3_000;
 const ACCEPTED = 202;
 
-/** Connects a client to a server, in the version of the protocol that the server speaks. */
+/** Connects a client to a server, in the version of the protocol that was chosen for the server, or that it speaks. */
 export function openClient(opening: Opening): Promise<OpenedClient> {
   const { target, startCommand } = opening;
   if (startCommand) return openOverStdio(opening, startCommand);
@@ -65,22 +65,31 @@ async function openOverHttp(opening: Opening, { kind, url, headers }: HttpEndpoi
     onTransport(transport);
     return connectWithHandshake(opening, transport);
   }
-  const createTransport = (wire: Fetch) =>
-    new StreamableHTTPClientTransport(new URL(url), { ...options, reconnectionScheduler: scheduleReconnection, fetch: wire });
+  const createTransport = (wire: Fetch) => {
+    const reconnecting = { reconnectionScheduler: scheduleReconnection, fetch: wire };
+    const transport = new StreamableHTTPClientTransport(new URL(url), { ...options, ...reconnecting });
+    onTransport(transport);
+    return transport;
+  };
+  const discovery = await discoverOverHttp(opening, createTransport);
+  const transport = createTransport(fetch);
+  return discovery ? connectStateless(opening, transport, discovery) : connectWithHandshake(opening, transport);
+}
+
+/** Asks a server if it speaks the version without a handshake, unless another version was chosen for it. */
+async function discoverOverHttp(opening: Opening, createTransport: (wire: Fetch) => Transport): Promise<DiscoverResult | null> {
+  if (!findChoice(opening.target).is_asked) return null;
   const unanswered = Promise.withResolvers<null>();
   const asking = createTransport(async (...sent) => {
-    const response = await fetch(...sent);
+    const response = await opening.fetch(...sent);
     if (response.status === ACCEPTED) unanswered.resolve(null);
     return response;
   });
-  onTransport(asking);
   await asking.start();
   const answer = Promise.race([requestDiscovery(asking, toFacts(opening)), unanswered.promise]);
   const discovery = await unlessLate(answer, findLimit(opening, HTTP_DISCOVERY_MS));
   await asking.close();
-  const transport = createTransport(fetch);
-  onTransport(transport);
-  return discovery ? connectStateless(opening, transport, discovery) : connectWithHandshake(opening, transport);
+  return requireIfChosen(opening, discovery);
 }
 
 /** The shortest and longest time after which a stream is opened again, whatever the server asks for. */
@@ -104,7 +113,8 @@ async function openOverStdio(opening: Opening, startCommand: () => ConfinedStdio
   };
   const ask = (transport: Transport, most_ms: number) => unlessLate(requestDiscovery(transport, toFacts(opening)), most_ms);
   const transport = await startTransport();
-  const discovery = await ask(transport, findLimit(opening, STDIO_DISCOVERY_MS));
+  if (!findChoice(opening.target).is_asked) return connectWithHandshake(opening, transport);
+  const discovery = requireIfChosen(opening, await ask(transport, findLimit(opening, STDIO_DISCOVERY_MS)));
   if (discovery) return connectStateless(opening, transport, discovery);
   // Some programs end when they are asked what they do not know.
   if (transport.has_ended) {
@@ -121,9 +131,21 @@ async function openOverStdio(opening: Opening, startCommand: () => ConfinedStdio
   });
 }
 
-/** Returns how long a server is asked, so that half of its time remains for the handshake. */
-const findLimit = ({ ports, connect_ms }: Opening, usual_ms: number): number =>
-  Math.min(ports.discover_ms ?? usual_ms, connect_ms / 2);
+/** Whether a server is asked if it speaks the version without a handshake, and whether it has to speak that. */
+const findChoice = ({ protocol }: McpTarget) => ({
+  is_asked: protocol === undefined || protocol === STATELESS_VERSION,
+  is_required: protocol === STATELESS_VERSION,
+});
+
+/** Returns what a server has answered; throws if it has not answered in the version that was chosen for it. */
+function requireIfChosen({ target }: Opening, discovery: DiscoverResult | null): DiscoverResult | null {
+  if (discovery || !findChoice(target).is_required) return discovery;
+  throw new Error(`it does not answer in version ${STATELESS_VERSION} of MCP, which is set as its protocol`);
+}
+
+/** Returns how long a server is asked, so that half of its time remains for the handshake, if there may be one. */
+const findLimit = ({ target, ports, connect_ms }: Opening, usual_ms: number): number =>
+  findChoice(target).is_required ? connect_ms : Math.min(ports.discover_ms ?? usual_ms, connect_ms / 2);
 
 /** Returns the value of a promise; null if it is not resolved within the time. */
 async function unlessLate<T>(promise: Promise<T>, most_ms: number): Promise<T | null> {
