@@ -4,7 +4,6 @@ import { chmod, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
-import { v7 as uuid } from 'uuid';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { reconcileMcpState } from '../../src/temporal/repair/reconcile-schedules.ts';
 import { createMcpState } from '../../src/tools/mcp/state.ts';
@@ -207,12 +206,18 @@ describe('a stdio server with state', () => {
     expect((await here.alice.send('DELETE', `/api/mcps/${id}/state`)).status).toBe(404);
   });
 
-  it('loses what was left of a deleted server, not of a young one or one that exists', async () => {
-    const id = await mcpServer('present', [`${SERVERS}/keeps.mjs`], { state: true });
-    const [old, young] = ['0190a0c4-6b1e-7c3a-9f57-0d2c5a1be009', uuid()];
-    for (const folder of [id, old, young, 'other']) await mkdir(join(home, 'mcp-state', folder, 'person'), { recursive: true });
+  it('loses what was left of a deleted server, not of one that exists or that its database does not know', async () => {
+    const [id = '', deleted = ''] = await Promise.all(
+      ['present', 'gone'].map((name) => mcpServer(name, [`${SERVERS}/keeps.mjs`], { state: true })),
+    );
+    expect((await here.alice.send('DELETE', `/api/mcps/${deleted}/state`)).status).toBe(204);
+    expect((await here.alice.send('DELETE', `/api/mcps/${id}/state`)).status).toBe(204);
+    expect((await here.alice.send('DELETE', `/api/mcps/${deleted}`)).status).toBe(204);
+    const unknown = '0190a0c4-6b1e-7c3a-9f57-0d2c5a1be009';
+    for (const folder of [id, deleted, unknown, 'other'])
+      await mkdir(join(home, 'mcp-state', folder, 'person'), { recursive: true });
     await reconcileMcpState(here.core.store, createMcpState({ parent: join(home, 'mcp-state'), limits: { bytes: 1, files: 1 } }));
-    expect((await readdir(join(home, 'mcp-state'))).sort()).toEqual([id, young, 'other'].sort());
+    expect((await readdir(join(home, 'mcp-state'))).sort()).toEqual([id, unknown, 'other'].sort());
   });
 });
 

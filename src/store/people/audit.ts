@@ -28,6 +28,12 @@ export function auditStore({ pool, prisma }: { pool: Queryable; prisma: PrismaCl
         paging: { limit, cursor },
         toItem: entryOfRow,
       }),
+    /** Returns those of the ids whose resources somebody has deleted by the operation, as far as the audit goes back. */
+    async filterDeleted(operation: string, ids: readonly string[]): Promise<string[]> {
+      const where = { operation, resource_id: { in: [...ids] }, status: 204 };
+      const entries = await prisma.auditEntry.findMany({ where, select: { resource_id: true } });
+      return [...new Set(entries.flatMap(({ resource_id }) => resource_id ?? []))];
+    },
   };
 }
 

@@ -80,14 +80,15 @@ export async function reconcileWorkspaces(
   for (const task_id of new Set(over)) await workspaces.remove(task_id);
 }
 
-/** Removes the state of MCP servers that were deleted while the process that deletes it was lost, or on another machine. */
+/**
+ * Removes the state of MCP servers that were deleted while the process that deletes it was lost, or on another machine. State of
+ * a server that the database does not know stays: it may be a restored one, or not the only one of this home.
+ */
 export async function reconcileMcpState(
-  store: { mcpServers: Pick<Store['mcpServers'], 'filterKnown'> },
+  store: { mcpServers: Pick<Store['mcpServers'], 'filterKnown'>; audit: Pick<Store['audit'], 'filterDeleted'> },
   state: { listServers(): Promise<string[]>; remove(server_id: string): Promise<void> },
 ): Promise<void> {
   const ids = await state.listServers();
-  const now = Date.now();
-  const old = ids.filter((id) => timeOfUuid(id) < now - UNKNOWN_MS);
-  const known = new Set(await store.mcpServers.filterKnown(old));
-  for (const id of old) if (!known.has(id)) await state.remove(id);
+  const known = new Set(await store.mcpServers.filterKnown(ids));
+  for (const id of await store.audit.filterDeleted('delete_mcp_server', ids)) if (!known.has(id)) await state.remove(id);
 }
