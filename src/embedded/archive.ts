@@ -1,9 +1,12 @@
 import { type SpawnOptions, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { createReadStream } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
-import type { Readable } from 'node:stream';
+import { type Readable, Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
+import { pipeline } from 'node:stream/promises';
+import { createGunzip } from 'node:zlib';
 
 /** Files in a folder, by their paths relative to it. */
 interface Members {
@@ -25,11 +28,20 @@ export async function pack(file: string, members: Members[], signal: AbortSignal
   if (code !== 0 && code !== 1) throw new Error(lastLine(errors));
 }
 
-/** Reads a packed file to its end, which verifies its checksum. Returns the first part of each path in it. */
+/** Verifies the checksum of a packed file. Returns the first part of each path in it. */
 export async function listTopLevel(file: string): Promise<Set<string>> {
+  await verifyChecksum(file);
   const { code, output, errors } = await runTarOnFile(file, ['-tzf', '-']);
   if (code !== 0) throw new Error(lastLine(errors));
   return new Set(output.split('\n').map((path) => path.replace(/^\.\//, '').split('/')[0] ?? ''));
+}
+
+/** Reads a packed file to its end. Tar does not: it stops at the end of the archive, before the checksum. */
+async function verifyChecksum(file: string): Promise<void> {
+  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
+  await pipeline(createReadStream(file), createGunzip(), nowhere).catch((error: NodeJS.ErrnoException) => {
+    throw error.code?.startsWith('Z_') ? new Error(error.message) : error;
+  });
 }
 
 /** Returns the text of a file in a packed one; undefined if it is not there. */
