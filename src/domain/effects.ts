@@ -1,3 +1,5 @@
+import type { AttachedFile } from './attachments.ts';
+
 export type ToolEffect = 'read' | 'idempotent' | 'write';
 
 export type WaitingCall = 'waiting_approval' | 'waiting_reconciliation' | 'waiting_client';
@@ -11,6 +13,8 @@ export interface CallDecision {
   result?: unknown;
   /** The tools of which the model must call one after this result; absent: it decides itself. */
   forced_tools?: string[];
+  /** The files of a result that a worker delivered late. */
+  files?: AttachedFile[];
 }
 
 export interface LedgerEntry {

@@ -167,6 +167,7 @@ export function createReplayPorts(work: Replaying, model = createReplayRuntime(w
     now: () => recording.timeAt(work.at),
     isUnreachable: (_error): _error is never => false,
     keepFiles: async () => ({ kept: [], refused: [] }),
+    settleFiles: async () => {},
     isUncertain: (_error): _error is never => false,
   };
 }

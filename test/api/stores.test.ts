@@ -543,6 +543,27 @@ describe('a file of a prompt', () => {
   });
 });
 
+describe('the files of a call', () => {
+  it('are those of the attempt whose result is on record, whatever an attempt that was taken for lost still links', async () => {
+    const task_id = await here.prompt(await here.workflow());
+    const attempt = (attempts: number) => ({ task_id, step: 1, position: 0, attempts });
+    const create = (name: string) =>
+      store.attachments.create({ name, media_type: 'text/plain', content: Buffer.from(name), created_by: 'p' });
+    const [first, second, third] = [await create('first'), await create('second'), await create('third')];
+    const list = async () => (await store.attachments.listOfResult(attempt(1))).map(({ name }) => name).sort();
+    await store.attachments.linkToResult(attempt(1), [first]);
+    await store.attachments.linkToResult(attempt(2), [second, third]);
+    expect(await list()).toEqual(['first', 'second', 'third']);
+    await store.attachments.settleResult(attempt(2), true);
+    expect(await list()).toEqual(['second', 'third']);
+    // The other attempt ends late, and the record does not take its result.
+    await store.attachments.linkToResult(attempt(1), [first, second]);
+    await store.attachments.settleResult(attempt(1), false);
+    expect(await list()).toEqual(['second', 'third']);
+    expect(await store.attachments.listOfResult({ ...attempt(1), position: 1 })).toEqual([]);
+  });
+});
+
 describe('a memory', () => {
   const write = async (values: object) => {
     const memory = { agent_id: '', scope: 'agent', key: here.unique('k'), value: 'tea', created_by: 'p', ...values };

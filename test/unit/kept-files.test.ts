@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { AppError } from '../../src/domain/errors.ts';
 import { createFileKeeper } from '../../src/main/wiring/runs/kept-files.ts';
@@ -5,7 +6,10 @@ import { createFileKeeper } from '../../src/main/wiring/runs/kept-files.ts';
 const MIB = 1_024 ** 2;
 
 /** Keeps files of these sizes for a person who has room for so many bytes. */
-async function keep(sizes: number[], { room, fails = null }: { room: number; fails?: Error | null }) {
+async function keep(
+  sizes: number[],
+  { room, fails = null, earlier = [] }: { room: number; fails?: Error | null; earlier?: object[] },
+) {
   const owners: string[] = [];
   const linked: string[] = [];
   let left = room;
@@ -14,6 +18,7 @@ async function keep(sizes: number[], { room, fails = null }: { room: number; fai
       owners.push(created_by);
       return { id: name, name };
     },
+    listOfResult: async () => earlier,
     linkToResult: async (_call: unknown, files: { id: string }[]) => void linked.push(...files.map(({ id }) => id)),
   };
   const quotas = {
@@ -42,6 +47,17 @@ it('files of a result are kept for the owner of the run, as far as the owner has
     ],
     owners: ['alice', 'alice'],
     linked: ['0.png', '3.png'],
+  });
+});
+
+it('a file that an earlier attempt of the call has stored is not stored again, nor does it need room', async () => {
+  const sha256 = createHash('sha256').update(Buffer.alloc(300)).digest('hex');
+  const earlier = [{ id: 'stored', name: '1.png', media_type: 'image/png', sha256 }];
+  expect(await keep([600, 300], { room: 600, earlier })).toEqual({
+    kept: ['0.png', '1.png'],
+    refused: [],
+    owners: ['alice'],
+    linked: ['0.png', 'stored'],
   });
 });
 

@@ -85,6 +85,7 @@ describe('a file that a tool returns', () => {
           created.push(facts);
           return { id: `id of ${facts.name}`, name: facts.name, size: content.length };
         },
+        listOfResult: async () => [],
         linkToResult: async (...given: unknown[]) => void linked.push(given),
       },
     };

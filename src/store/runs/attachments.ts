@@ -37,8 +37,18 @@ export function attachmentStore(prisma: PrismaClient, pool: Queryable) {
       return table.create({ data, select: FACTS });
     },
     /** Links the files of a call's result to its task, so that they are kept as long as the task is. */
-    linkToResult: (call: { task_id: string; step: number; position: number }, files: readonly AttachedFile[]) =>
-      linkFilesOfResult(pool, call, files),
+    linkToResult: (call: CallAttempt, files: readonly AttachedFile[]) => linkFilesOfResult(pool, call, files),
+    /** Lists the files that any attempt of a call has linked to its task. */
+    listOfResult(call: CallAttempt): Promise<AttachedFile[]> {
+      const { task_id, all } = findPlaces(call);
+      return table.findMany({ where: { tasks: { some: { task_id, position: all } } }, select: FACTS });
+    },
+    /** Ends the links of all other attempts of a call if its result is on record; otherwise those of this attempt. */
+    async settleResult(call: CallAttempt, is_accepted: boolean): Promise<void> {
+      const { task_id, all, own } = findPlaces(call);
+      const where = is_accepted ? { task_id, position: all, NOT: { position: own } } : { task_id, position: own };
+      await prisma.taskAttachment.deleteMany({ where });
+    },
     find: (id: string, created_by: string): Promise<AttachedFile | null> =>
       table.findFirst({ where: { id, created_by }, select: FACTS }),
     /** Returns a file with its content; null if it does not exist or belongs to someone else. */
@@ -72,18 +82,31 @@ export function attachmentStore(prisma: PrismaClient, pool: Queryable) {
   };
 }
 
-/** The positions of the files of one result, and of the results of one step, among the files of a task. */
+interface CallAttempt {
+  task_id: string;
+  step: number;
+  position: number;
+  attempts: number;
+}
+
+/**
+ * The positions of the files of one attempt of a call, of one call, and of the calls of one step, among the files of a task. An
+ * attempt that was taken for lost must not replace what its successor has linked.
+ */
+const FILES_OF_ATTEMPT = 25;
 const FILES_OF_RESULT = 100;
 const FILES_OF_STEP = 100_000;
 
-/** Links the files of a call's result to its task, so that they are kept as long as the task is. */
-async function linkFilesOfResult(
-  on: Queryable,
-  { task_id, step, position }: { task_id: string; step: number; position: number },
-  files: readonly AttachedFile[],
-): Promise<void> {
+function findPlaces({ task_id, step, position, attempts }: CallAttempt) {
   const first = step * FILES_OF_STEP + position * FILES_OF_RESULT;
-  await rows(on, linkResultFiles({ task_id, ids: files.map(({ id }) => id), first }));
+  const own = first + ((attempts * FILES_OF_ATTEMPT) % FILES_OF_RESULT);
+  return { task_id, all: { gte: first, lt: first + FILES_OF_RESULT }, own: { gte: own, lt: own + FILES_OF_ATTEMPT } };
+}
+
+/** Links the files of an attempt of a call to its task, so that they are kept as long as the task is. */
+async function linkFilesOfResult(on: Queryable, call: CallAttempt, files: readonly AttachedFile[]): Promise<void> {
+  const { task_id, own } = findPlaces(call);
+  await rows(on, linkResultFiles({ task_id, ids: files.map(({ id }) => id), first: own.gte }));
 }
 
 /** Links files to a task, in the transaction that created it. Throws `not_found` if one of them was removed in the meantime. */

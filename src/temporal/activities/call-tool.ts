@@ -35,6 +35,8 @@ export interface CallToolPorts extends AnswerPorts {
   nudge(task_id: string, call_id: string): Promise<unknown>;
   /** Keeps the files of a result for the run's owner. */
   keepFiles: KeepFiles;
+  /** Keeps the files of this attempt of a call and no others, or drops them if the record has not accepted its result. */
+  settleFiles(call: OpenCall, is_accepted: boolean): Promise<void>;
   isUnreachable(error: unknown): error is Error & { reached: boolean };
   /** True if the tool may have had its effect, and a repetition could have it a second time. */
   isUncertain(error: unknown): error is Error;
@@ -139,8 +141,14 @@ async function execute(ports: CallToolPorts, started: OpenCall, signal: AbortSig
       duration_ms: Math.round(performance.now() - start),
       pending_events: start_events,
     };
-    if (await retryWhileDown(() => end(ports, started, result), signal)) return 'done';
-    await decideLate(ports, started, outcome);
+    const settleFiles = async (is_accepted: boolean) => {
+      if (outcome.extra?.files) await ports.settleFiles(started, is_accepted);
+    };
+    if (await retryWhileDown(() => end(ports, started, result), signal)) {
+      await settleFiles(true);
+      return 'done';
+    }
+    await settleFiles(await decideLate(ports, started, outcome));
     return await recheckCall(ports, started);
   } catch (error) {
     if (!signal.aborted && ports.isUncertain(error)) return park(ports, started, 'waiting_reconciliation', error.message);
@@ -157,19 +165,21 @@ async function resume(ports: CallToolPorts, call: OpenCall): Promise<void> {
 
 /**
  * Writes the result of a tool that ended on a worker considered lost. If a person is being asked for its outcome, this answers
- * the question.
+ * the question. Returns true if it does.
  */
-async function decideLate(ports: CallToolPorts, call: OpenCall, { content, failed }: ToolOutcome): Promise<void> {
+async function decideLate(ports: CallToolPorts, call: OpenCall, { content, failed, extra }: Kept): Promise<boolean> {
   const { call_id, name, task_id, attempts } = call;
   const result = storable(content);
-  const decision = failed ? { decision: 'fail' as const, message: result } : { decision: 'done' as const, result };
+  const answer = failed ? { decision: 'fail' as const, message: result } : { decision: 'done' as const, result };
+  const decision = { ...answer, ...(extra?.files && { files: extra.files }) };
   const decision_event = createTaskEvents(task_id, ports.now).log('reconciliation_decided', 'The tool ended after all', {
     call_id,
     name,
     decision: decision.decision,
   });
-  if (await ports.ledger.decide(call, { decision, by: 'worker', attempts, events: [decision_event] }))
-    await ports.nudge(task_id, call_id);
+  if (!(await ports.ledger.decide(call, { decision, by: 'worker', attempts, events: [decision_event] }))) return false;
+  await ports.nudge(task_id, call_id);
+  return true;
 }
 
 /**
@@ -189,17 +199,17 @@ async function toolOutcome(ports: CallToolPorts, call: OpenCall, signal: AbortSi
   return 'refusal' in read ? { content: read.refusal, failed: true } : ports.perform(call, read.arguments, signal);
 }
 
-interface Kept {
-  call: OpenCall;
-  outcome: ToolOutcome;
+/** An outcome whose files are kept. */
+interface Kept extends Omit<ToolOutcome, 'files'> {
+  extra?: ResultExtra;
 }
 
 /** Keeps the files of an outcome. Its text then names those that were not kept, with the reason. */
 async function keepFilesOf(
   { keepFiles }: CallToolPorts,
-  { call, outcome: { files, ...outcome } }: Kept,
+  { call, outcome: { files, ...outcome } }: { call: OpenCall; outcome: ToolOutcome },
   signal: AbortSignal,
-): Promise<Omit<ToolOutcome, 'files'> & { extra?: ResultExtra }> {
+): Promise<Kept> {
   if (!files?.length) return outcome;
   const { kept, refused } = await retryWhileDown(() => keepFiles(call, files), signal);
   const notes = refused.map(({ name, reason }) => `[${name} was not kept: ${reason}]`);
@@ -281,13 +291,14 @@ async function writeDecision(ports: CallToolPorts, call: OpenCall): Promise<'don
   return 'done';
 }
 
-function toResult({ decision, message, result, forced_tools }: CallDecision): Result {
+function toResult({ decision, message, result, forced_tools, files }: CallDecision): Result {
+  const extra = forced_tools || files ? { ...(forced_tools && { forced_tools }), ...(files && { files }) } : null;
   if (decision === 'done') {
     const content = typeof result === 'string' ? result : JSON.stringify(result ?? null);
-    return { content, failed: false, kind: 'result', extra: forced_tools ? { forced_tools } : null };
+    return { content, failed: false, kind: 'result', extra };
   }
   if (decision === 'fail')
-    return { content: message ?? 'The tool call failed; its outcome is unknown.', failed: true, kind: 'result' };
+    return { content: message ?? 'The tool call failed; its outcome is unknown.', failed: true, kind: 'result', extra };
   return { content: `Denied by a person${message ? `: ${message}` : '.'}`, failed: true, kind: 'denial' };
 }
 

@@ -90,7 +90,7 @@ async function followOlderTask(ports: TaskPorts, task_id: string, created: TaskS
   const request = { method: 'tasks/result', params: { taskId: task_id } };
   let awaited: Promise<object | null> | null = null;
   const task = await pollTask(ports, task_id, created, async () => {
-    // Lost while the task goes on: the next time, the server is asked again.
+    // Lost while the task continues: the next time, the server is asked again.
     awaited ??= ports.send(request).catch(() => {
       awaited = null;
       return null;

@@ -59,6 +59,7 @@ async function attempt(call: Partial<OpenCall>, { perform, refuses = [], later, 
       kept: files.filter(({ size }) => size <= 7).map(({ name }) => ({ id: `id of ${name}`, name })),
       refused: files.filter(({ size }) => size > 7).map(({ name }) => ({ name, reason: 'it is too large' })),
     }),
+    settleFiles: async (_: unknown, is_accepted: boolean) => void done.push(['settleFiles', is_accepted]),
     isUnreachable: (error: unknown) => error instanceof ToolUnreachable,
     isUncertain: (error: unknown) => error instanceof ToolUncertain,
     now: () => 'now',
@@ -295,6 +296,26 @@ describe('the result of a call', () => {
     expect(find('decide')).toMatchObject({ decision, by: 'worker', attempts: 1 });
     expect(find('nudge')).toEqual(['t', '3-2']);
     expect(state).toMatchObject({ type: 'stale_attempt', nonRetryable: false });
+  });
+
+  it.each([
+    ['that answers the question of a person has its files', [], true],
+    ['that nobody asks about leaves no files behind', ['decide'], false],
+  ])('%s', async (_, others, is_accepted) => {
+    const perform = async () => ({ content: 'x', failed: false, files: [{ name: 'a', size: 7 }] as never });
+    const { done, find } = await attempt(WRITE, {
+      perform,
+      refuses: ['end', ...others],
+      later: { ...STARTED, attempts: 2 },
+    });
+    expect(find('decide').decision.files).toEqual([{ id: 'id of a', name: 'a' }]);
+    expect([find('settleFiles'), done.filter((what) => what === 'settleFiles')]).toEqual([is_accepted, ['settleFiles']]);
+  });
+
+  it.each(['done', 'fail'])('that was decided by its late end (%s) has the files of that end', async (decision) => {
+    const files = [{ id: 'id of a', name: 'a' }];
+    const { find } = await attempt({ ...WRITE, ...decided({ decision, files }), status: 'waiting_reconciliation', attempts: 1 });
+    expect(find('end')).toMatchObject({ extra: { files } });
   });
 
   it('that nobody asks about is dropped without a notice', async () => {

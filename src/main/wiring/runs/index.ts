@@ -187,6 +187,7 @@ export async function createActivityPorts(
       return { ...done, removed: await tidy() };
     },
     keepFiles: createFileKeeper(core),
+    settleFiles: store.attachments.settleResult,
     isUnreachable: (error): error is ToolUnreachable => error instanceof ToolUnreachable,
     isUncertain: (error): error is ToolUncertain => error instanceof ToolUncertain,
   };
