@@ -197,7 +197,7 @@ const describeProblems = (statuses: number[], refusal?: z.ZodType): Record<numbe
 const describeUnready = (endpoint: Endpoint) =>
   endpoint.operation === 'ready' ? { 503: { ...describeSuccess(endpoint), description: 'Not ready' } } : {};
 
-function describeRefusals({ refuses, params, query, body, upload, idempotent, refusal }: Endpoint): Record<number, object> {
+function describeRefusals({ method, refuses, params, query, idempotent, refusal }: Endpoint): Record<number, object> {
   const has_ids = Object.keys((params as z.ZodObject).shape).length > 0 || listIdFields(query).length > 0;
   const statuses = new Set([
     400,
@@ -208,7 +208,8 @@ function describeRefusals({ refuses, params, query, body, upload, idempotent, re
     429,
     503,
     ...(has_ids ? [404] : []),
-    ...(body || upload ? [408, 413, 415] : []),
+    // A body is read before anybody knows that the operation takes none.
+    ...(method === 'GET' ? [] : [408, 413, 415]),
     ...(idempotent ? [409] : []),
     ...refuses,
   ]);
