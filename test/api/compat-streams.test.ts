@@ -33,7 +33,7 @@ function recording() {
   };
 }
 
-/** Calls a workflow as a tool of MCP, until it has reported once that the run goes on. */
+/** Calls a workflow as a tool of MCP, until it has reported once that the run continues. */
 async function callSilent(): Promise<void> {
   const workflow_id = await here.workflow({ workflow: { title: 'Silent' } });
   here.model.scriptPrompt('Say nothing.', hangs());

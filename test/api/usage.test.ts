@@ -270,7 +270,7 @@ it('counts runs of an evaluation for the workflow that is evaluated, and puts wo
 
 it('counts runs for the same workflow if their evaluation, or the workflow of one request, is deleted first', async () => {
   const evaluated = await workflowOf(world.alice);
-  const { dataset, begin, ended } = evaluating(world);
+  const { dataset, begin, ended } = openEvaluations(world);
   world.model.always(says('Same.'));
   const dataset_id = await dataset({ One: 'Same.', Two: 'Same.' });
   const evaluation = await begin(dataset_id, { workflow_id: evaluated.id });

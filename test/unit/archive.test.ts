@@ -30,7 +30,7 @@ const withChange = (at: number): Buffer => {
 };
 
 it('a packed file that is whole is listed', async () => {
-  expect([...(await list(whole))]).toContain('manifest.json');
+  expect((await list(whole)).has('manifest.json')).toBe(true);
 });
 
 it.each<[string, () => Buffer]>([

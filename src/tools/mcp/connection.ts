@@ -131,7 +131,11 @@ async function connectOnce(target: McpTarget, ports: ConnectPorts, version: stri
     isSignedIn: ports.isSignedIn ?? (() => false),
     hasAsked: questions.hasAsked,
     call: createCalls({
-      ...{ requests, questions, end, sends_params, is_stateless },
+      requests,
+      questions,
+      end,
+      sends_params,
+      is_stateless,
       takes_tasks: !is_stateless && takesTasks(client),
       call_ms: ports.call_ms,
     }),
