@@ -1,172 +1,29 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
-import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
-import { testBench } from '../support/harness/embedded-homes.ts';
-
-const bench = testBench();
-const BIN = fileURLToPath(new URL('../../bin', import.meta.url));
-const HELP = fileURLToPath(new URL('../../src/main/help.mjs', import.meta.url));
-
-/** A checkout without packages to install, and a program that prints its arguments. */
-async function checkout(program = 'console.log(JSON.stringify(process.argv.slice(2)));'): Promise<string> {
-  const root = await bench.home();
-  await Promise.all(['src/main', 'test/support/harness'].map((name) => mkdir(join(root, name), { recursive: true })));
-  await cp(BIN, join(root, 'bin'), { recursive: true });
-  await cp(HELP, join(root, 'src/main/help.mjs'));
-  const manifest = { name: 'checkout', version: '1.0.0', type: 'module' };
-  await writeFile(join(root, 'package.json'), JSON.stringify(manifest));
-  await writeFile(
-    join(root, 'package-lock.json'),
-    JSON.stringify({ ...manifest, lockfileVersion: 3, packages: { '': manifest } }),
-  );
-  await writeFile(join(root, 'src/main/cli.ts'), `const typed: string = 'yes';\n${program}`);
-  await writeFile(
-    join(root, 'test/support/harness/run-tests.ts'),
-    "console.log('tests', JSON.stringify(process.argv.slice(2)));",
-  );
-  return root;
-}
-
-function perdura(root: string, ...args: string[]) {
-  return started(process.execPath, [join(root, 'bin/perdura.mjs'), ...args]);
-}
-
-function started(program: string, args: string[]) {
-  const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'] });
-  const ended = Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
-  return { child, ended: ended.then(([out, err, [code]]) => ({ out, err, code })) };
-}
-
-/** Waits for something on the standard error of a process. */
-function printed(child: ChildProcess, pattern: RegExp): Promise<void> {
-  let said = '';
-  return new Promise((done) => {
-    child.stderr!.on('data', (chunk) => {
-      said += chunk;
-      if (pattern.test(said)) done();
-    });
-  });
-}
+import { clearCheckouts, makeCheckout, startPerdura } from '../support/machine/checkout.ts';
 
 describe('bin/perdura.mjs', { timeout: 30_000 }, () => {
-  afterEach(() => bench.clear());
+  afterEach(clearCheckouts);
 
   it('installs only at the first start, and reports it', async () => {
-    const root = await checkout();
-    const first = await perdura(root, 'dev', '--port', '1 2').ended;
+    const root = await makeCheckout();
+    const first = await startPerdura(root, 'dev', '--port', '1 2').ended;
     expect(first).toMatchObject({
       code: 0,
       out: '["dev","--port","1 2"]\n',
       err: expect.stringContaining('Installing packages … done'),
     });
-    expect(await perdura(root, 'dev').ended).toEqual({ code: 0, out: '["dev"]\n', err: '' });
-  });
-
-  it('installs again when the lockfile changes', async () => {
-    const root = await checkout();
-    await perdura(root, 'dev').ended;
-    await mkdir(join(root, 'node_modules/stray'), { recursive: true });
-    await writeFile(
-      join(root, 'node_modules/.package-lock.json'),
-      JSON.stringify({ packages: { 'node_modules/stray': { version: '1.0.0' } } }),
-    );
-    await writeFile(join(root, 'package-lock.json'), `${await readFile(join(root, 'package-lock.json'), 'utf8')}\n`);
-    expect((await perdura(root, 'dev').ended).err).toContain('Installing packages … done');
-    expect(await readdir(join(root, 'node_modules'))).not.toContain('stray');
-  });
-
-  it('lets one of two first starts install while the other waits', async () => {
-    const root = await checkout();
-    const both = await Promise.all([perdura(root, 'a').ended, perdura(root, 'b').ended]);
-    expect(both.map(({ code }) => code)).toEqual([0, 0]);
-    expect(both.filter(({ err }) => err.includes('Installing packages … done'))).toHaveLength(1);
-  });
-
-  it('builds the dashboard if there is one, and again when its source changes', async () => {
-    const root = await checkout();
-    await perdura(root, 'dev').ended;
-    // Replaces Vite, which also empties its output folder.
-    await mkdir(join(root, 'node_modules/vite/bin'), { recursive: true });
-    await writeFile(
-      join(root, 'node_modules/vite/bin/vite.js'),
-      `const { mkdirSync, rmSync, writeFileSync } = require('node:fs');
-       rmSync('dist/dashboard', { recursive: true, force: true });
-       mkdirSync('dist/dashboard', { recursive: true });
-       writeFileSync('dist/dashboard/index.html', process.argv.slice(2).join(' '));`,
-    );
-    await Promise.all(['src/dashboard/pages', 'src/contracts'].map((name) => mkdir(join(root, name), { recursive: true })));
-    const source = join(root, 'src/dashboard/pages/home.tsx');
-    await Promise.all([writeFile(join(root, 'src/dashboard/vite.config.ts'), ''), writeFile(source, 'one')]);
-
-    expect((await perdura(root, 'dev').ended).err).toContain('Building the dashboard … done');
-    const built = await readFile(join(root, 'dist/dashboard/index.html'), 'utf8');
-    expect(built).toBe(`build --config ${join(root, 'src/dashboard/vite.config.ts')}`);
-    expect((await perdura(root, 'dev').ended).err).toBe('');
-    for (const file of [source, join(root, 'src/contracts/new.ts')]) {
-      await writeFile(file, 'two');
-      expect((await perdura(root, 'dev').ended).err).toContain('Building the dashboard … done');
-    }
-    await rm(join(root, 'dist'), { recursive: true });
-    expect((await perdura(root, 'dev').ended).err).toContain('Building the dashboard … done');
-  });
-
-  it('shows the end of the log when the installation fails', async () => {
-    const root = await checkout();
-    await writeFile(join(root, 'package.json'), '{"name":"checkout","version":"1.0.0","dependencies":{"absent":"^1.0.0"}}');
-    const { code, err } = await perdura(root, 'dev').ended;
-    expect(code).toBe(1);
-    expect(err).toMatch(/absent.*Installing packages failed: .* The whole log: .*install\.log/s);
-    expect(await readFile(join(root, '.perdura/install.lock.1'), 'utf8')).toBe('');
-  });
-
-  it('takes over the lock of a killed installation', async () => {
-    const root = await checkout();
-    await mkdir(join(root, '.perdura'));
-    await writeFile(join(root, '.perdura/install.lock.1'), '999999999');
-    expect((await perdura(root, 'dev').ended).code).toBe(0);
-  });
-
-  it('lets only one process take over such a lock, even if another is slow to react', async () => {
-    const root = await checkout();
-    const [go, record] = [join(root, 'go'), join(root, 'record')];
-    const preinstall = `echo begun >> ${record} && sleep 2 && echo ended >> ${record}`;
-    await writeFile(join(root, 'package.json'), JSON.stringify({ name: 'checkout', version: '1.0.0', scripts: { preinstall } }));
-    await mkdir(join(root, '.perdura'));
-    await writeFile(join(root, '.perdura/install.lock.1'), '999999999');
-    // It is paused before it removes anything.
-    const held_up = `import fs, { existsSync } from 'node:fs'; import { syncBuiltinESMExports } from 'node:module';
-      const { rmSync } = fs; 
-      fs.rmSync = (...given) => {
-        if (/lock(.1)?$/.test(given[0])) {
-          console.error('about to remove');
-          while (!existsSync(${JSON.stringify(go)})) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
-        }
-        return rmSync(...given);
-      }; syncBuiltinESMExports();`;
-    const hold = `data:text/javascript,${encodeURIComponent(held_up)}`;
-    const slow = started(process.execPath, ['--import', hold, join(root, 'bin/perdura.mjs'), 'slow']);
-    await printed(slow.child, /about to remove/);
-    const other = perdura(root, 'other');
-    await printed(other.child, new RegExp(`Process ${slow.child.pid} is preparing|Installing`));
-    await writeFile(go, '');
-    expect([(await slow.ended).code, (await other.ended).code]).toEqual([0, 0]);
-    expect(await readFile(record, 'utf8')).toBe('begun\nended\n');
-  });
-
-  it('has its own programs for tests', async () => {
-    expect((await perdura(await checkout(), 'test', 'unit').ended).out).toBe('tests ["unit"]\n');
+    expect(await startPerdura(root, 'dev').ended).toEqual({ code: 0, out: '["dev"]\n', err: '' });
   });
 
   it('passes signals on and returns the exit code', async () => {
-    const root = await checkout(
+    const root = await makeCheckout(
       "process.once('SIGTERM', () => process.exit(7)); console.log('up'); setInterval(() => {}, 1000);",
     );
     await rm(join(root, '.perdura'), { recursive: true, force: true });
-    const { child, ended } = perdura(root, 'dev');
+    const { child, ended } = startPerdura(root, 'dev');
     await once(child.stdout!, 'data');
     child.kill('SIGTERM');
     expect((await ended).code).toBe(7);

@@ -35,7 +35,7 @@ const NOTHING = { providers: [], tools: [], agents: [], workflows: [] };
 const ALL = { providers: [SAMPLE.provider], tools: [SAMPLE.tool], agents: [SAMPLE.agent], workflows: [SAMPLE.workflow] };
 
 describe('the sample of a fresh installation', () => {
-  it('is created once, completely, and belongs to the local user', async () => {
+  it('is created once, completely, belongs to the local user, and is not created again after it was deleted', async () => {
     const { alice, bob, start, made, list } = await installation();
     await start(FIRST);
     await start(FIRST);
@@ -48,11 +48,6 @@ describe('the sample of a fresh installation', () => {
     expect(await bob.ok(bob.get('/api/workflows'))).toEqual([]);
     const [workflow] = await list('workflows');
     expect(await alice.ok(alice.get(`/api/workflows/${workflow!.id}`))).toMatchObject({ agent_id: agent!.id, owner: 'alice' });
-  });
-
-  it('is not created again after it was deleted', async () => {
-    const { alice, start, made, list } = await installation();
-    await start(FIRST);
     for (const path of ['workflows', 'agents', 'custom-tools', 'providers'])
       for (const { id } of await list(path)) await alice.ok(alice.del(`/api/${path}/${id}`));
     await start(SECOND);
