@@ -16,6 +16,7 @@ const WORDS: Record<Finish, readonly string[]> = {
     'end',
     'pause_turn',
     'finished',
+    ...['eos_found', 'stop_string_found', 'end_of_turn', 'end_of_text', 'turn_complete'],
   ],
   length: [
     ...['length', 'max_tokens', 'max_output_tokens', 'model_length', 'max_length', 'token_limit', 'limit', 'context_length'],
@@ -57,6 +58,7 @@ const GOING_ON = ['', 'null', 'none', 'not_finished', 'unspecified', 'in_progres
 
 /** Later words of vendors, by their parts. */
 const PARTS: [RegExp, Finish][] = [
+  [/rate_?limit|unload|shut_?down/, 'failed'],
   [/malformed|(?:invalid|bad)_(?:tool|function)/, 'bad_tool_call'],
   [/filter|safety|prohibit|sensitive|moderat|guardrail|blocked/, 'content_filter'],
   [/length|max_|(?:token|context|output)_?(?:limit|window)/, 'length'],
@@ -68,16 +70,24 @@ const PARTS: [RegExp, Finish][] = [
  * is.
  */
 export function parseFinish(value: unknown): string {
-  if (typeof value !== 'string') return '';
-  const words = value.toLowerCase().split(/[:.]/).map(toWord);
+  const name = nameFinish(value);
+  const words = name.split(/[:.]/).map(toWord);
   const word = words.at(-1) ?? '';
   if (words.every((it) => GOING_ON.includes(it))) return '';
-  return FINISHES.get(word) ?? PARTS.find(([part]) => part.test(word))?.[1] ?? value.trim();
+  return FINISHES.get(word) ?? PARTS.find(([part]) => part.test(word))?.[1] ?? name.trim();
+}
+
+/** Returns the endpoint's own word for the end of an answer. SGLang sends an object that has it as its type. */
+export function nameFinish(value: unknown): string {
+  const { type, reason } = Object(value) as { type?: unknown; reason?: unknown };
+  return [value, type, reason].find((word) => typeof word === 'string') ?? '';
 }
 
 const toWord = (text: string): string =>
   text
     .trim()
+    .replaceAll(/(?<=[a-z])(?=[A-Z])/g, '_')
+    .toLowerCase()
     .replaceAll(/[\s-]+/g, '_')
     .replace(/^(?:finish_reason|stop_reason|finishreason)_/, '');
 

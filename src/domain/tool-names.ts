@@ -24,11 +24,13 @@ export const isNumbered = (name: string, prefixed: string): boolean =>
   name.startsWith(`${stem(prefixed)}_`) && /^\d+$/.test(name.slice(stem(prefixed).length + 1));
 
 /** What models write before the name of a tool. */
-const PREFIX = /^(?:functions?|tools?|default_api)[.:/]/i;
+const PREFIX = /^(?:functions?|tools?|default_api|tool_call|function_call)(?:::|[.:/]) ?/i;
+/** What models write after it: the number of the call, or the brackets of a call in code. */
+const SUFFIX = /(?:\(\)|:\d{0,4})$/;
 
 /**
- * Returns the name of the tool that a model means: the name as written if there is such a tool, otherwise without blanks, quotes and the
- * prefix of another vendor's format, if exactly that tool exists. Any other name stays as written.
+ * Returns the name of the tool that a model means: the name as written if there is such a tool, otherwise without blanks, quotes and what
+ * another vendor's format puts around it, if exactly that tool exists. Any other name stays as written.
  */
 export function findMeantTool(written: string, tools: { has(name: string): boolean }): string {
   if (tools.has(written)) return written;
@@ -36,5 +38,14 @@ export function findMeantTool(written: string, tools: { has(name: string): boole
     .trim()
     .replace(/^(["'`])(.*)\1$/s, '$2')
     .trim();
-  return [plain, plain.replace(PREFIX, '')].find((name) => tools.has(name)) ?? written;
+  // The marks of gpt-oss's channels follow the name.
+  const [unmarked = ''] = plain.split('<|');
+  const bare = unmarked
+    .trim()
+    .replace(/^print\((.*)\)$/s, '$1')
+    .replace(/^<([^<>]*)>$/, '$1')
+    .replace(SUFFIX, '');
+  return (
+    [plain, ...[plain, unmarked, bare].map((name) => name.replace(PREFIX, '')), bare].find((name) => tools.has(name)) ?? written
+  );
 }

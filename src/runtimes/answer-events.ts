@@ -10,6 +10,10 @@ export interface BodyReader {
 const END_MARK = /^"?\[?\s*done\s*\]?"?[.!]?$/i;
 const SIGNS_OF_LIFE = ['', 'ping', 'pong', 'keepalive', 'heartbeat', 'processing', 'openrouterprocessing', 'null', 'undefined'];
 
+const FIELD_AGAIN = /^data:\s?/;
+/** The place between events that follow each other within one line. */
+const GLUED = /(?<=\})data:\s?(?=[{[])/;
+
 /** True for a text that only shows that the endpoint works. */
 const showsLife = (data: string): boolean =>
   SIGNS_OF_LIFE.includes(
@@ -37,6 +41,12 @@ export function readEvents({ onEvent }: BodyReader, headers: Headers): Events {
   let ended = false;
   let stray: string | null = null;
   const take = (data: string, event?: string) => {
+    // Some proxies write the name of the field twice, or leave out the end of a line.
+    const is_joined = data.includes('data:') && !isJson(data);
+    for (const part of is_joined ? data.replace(FIELD_AGAIN, '').split(GLUED) : [data]) takeOne(part.trim(), event);
+  };
+  const takeOne = (data: string, event?: string) => {
+    if (ended) return;
     const value = parseEvent(data);
     if (typeof value !== 'string') return throwOrPass(value, event);
     if (END_MARK.test(value)) ended = true;

@@ -3,13 +3,26 @@ import { jsonText, MOST_CALLS, tooManyCalls, toText } from '../domain/normalise.
 import { type ArgumentPieces, collectArguments } from './call-arguments.ts';
 
 /** A piece of a streamed call as endpoints send it, or a whole call. Any field may be missing. */
-export interface CallPart {
+export interface CallPart extends NamedCall {
   index?: unknown;
   id?: unknown;
-  function?: { name?: unknown; arguments?: unknown } | null;
+  function?: NamedCall | null;
+  /** A call of a tool without a schema, which a gateway may use for every tool. */
+  custom?: NamedCall | null;
+  extra_content?: unknown;
+}
+
+interface NamedCall {
   name?: unknown;
   arguments?: unknown;
-  extra_content?: unknown;
+  parameters?: unknown;
+  input?: unknown;
+}
+
+/** Returns the name and the arguments of a piece, whatever holds them. Some endpoints send an object instead of its text. */
+export function readNamed(part: CallPart): { name: string; arguments: string } {
+  const { name, arguments: args, parameters, input } = part.function ?? part.custom ?? part;
+  return { name: toText(name), arguments: jsonText(args ?? parameters ?? input) };
 }
 
 interface AssembledCall {
@@ -107,15 +120,12 @@ export function assembleCalls(known: ReadonlySet<string> = new Set()) {
 }
 
 function toPiece(part: CallPart): Piece {
-  const { index, id, extra_content, function: named } = part;
-  const { name, arguments: args } = named ?? part;
+  const { index, id, extra_content } = part;
   const at = typeof index === 'string' && index !== '' ? Number(index) : index;
   return {
     index: typeof at === 'number' && Number.isInteger(at) ? at : null,
     id: typeof id === 'number' ? String(id) : toText(id),
-    name: toText(name),
-    // Some endpoints send an object instead of its text.
-    arguments: jsonText(args),
+    ...readNamed(part),
     extra: extra_content,
   };
 }

@@ -1,12 +1,12 @@
 import type OpenAI from 'openai';
-import { parseFinish } from '../domain/finish.ts';
+import { nameFinish, parseFinish } from '../domain/finish.ts';
 import { answerTooLarge, jsonText, REPLY_CHARACTERS, toText } from '../domain/normalise.ts';
 import { Misshapen } from '../domain/reason.ts';
 import { createThinkingSplitter } from '../domain/thinking.ts';
 import { NO_EXCHANGE_USAGE } from '../domain/usage.ts';
 import type { BodyEnd } from './answer-body.ts';
 import { isPlaceholderText } from './call-arguments.ts';
-import { assembleCalls, type CallPart } from './call-assembler.ts';
+import { assembleCalls, type CallPart, readNamed } from './call-assembler.ts';
 import { divideTotal } from './estimated-usage.ts';
 import type { Exchange, ModelReply } from './runtime.ts';
 import { usableReply } from './usable-reply.ts';
@@ -19,9 +19,19 @@ type Delta = Omit<Chunk['choices'][number]['delta'], 'tool_calls' | 'function_ca
   function_call?: unknown;
   reasoning_content?: unknown;
   reasoning?: unknown;
+  reasoning_text?: unknown;
   thinking?: unknown;
   reasoning_details?: unknown;
 };
+
+/** A part of a content. */
+interface Part {
+  type?: unknown;
+  text?: unknown;
+  thinking?: unknown;
+  reasoning?: unknown;
+  summary?: unknown;
+}
 
 /** The data that goes back with a reply: reasoning, and the endpoint's additions to each call, in the order of the calls. */
 export interface ReplyExtra {
@@ -56,7 +66,7 @@ export function collectReply({ emit, report = () => {}, reportHidden = () => {},
     if (text) emit(text);
   };
   const details = detailGatherer();
-  let [has_refused, finish_word, has_final_usage, has_total_only] = [false, '', false, false];
+  let [has_refused, finish_word, has_final_usage, has_total_only, has_streamed] = [false, '', false, false, false];
   let [characters, withheld] = [0, 0];
   /** Emits what of a piece is text. What is held back counts as thinking until it is known to be text. */
   const split = (piece: string) => {
@@ -80,7 +90,10 @@ export function collectReply({ emit, report = () => {}, reportHidden = () => {},
       reportUsage(found);
       return;
     }
-    const delta = getDelta(choice);
+    // MiniMax ends its stream with the whole message, which came in pieces.
+    const is_repeated = !('delta' in choice) && has_streamed;
+    const delta = is_repeated ? {} : getDelta(choice);
+    has_streamed ||= 'delta' in choice && Object.values(delta).some(isFilled);
     const text = deltaText(delta);
     const parts = listParts(delta);
     if (text) split(text);
@@ -94,7 +107,7 @@ export function collectReply({ emit, report = () => {}, reportHidden = () => {},
     characters += measureDelta({ delta, text, parts });
     if (characters > REPLY_CHARACTERS) throw answerTooLarge();
     const finish = parseFinish(choice.finish_reason);
-    if (finish) [reply.finish, finish_word] = [finish, toText(choice.finish_reason)];
+    if (finish) [reply.finish, finish_word] = [finish, nameFinish(choice.finish_reason)];
   };
   return {
     add: (chunk) => add(chunk as Chunk),
@@ -116,7 +129,9 @@ export function collectReply({ emit, report = () => {}, reportHidden = () => {},
       const is_unended = answer.is_unended && all.length === 0 && has_stopped;
       reply.text = is_unended ? answer.reasoning : answer.text;
       if (is_unended) say(reply.text);
-      const thought = [reasoning, is_unended ? '' : answer.reasoning].filter((part) => part !== '').join('\n\n');
+      const thought = [reasoning || details.text(), is_unended ? '' : answer.reasoning]
+        .filter((part) => part !== '')
+        .join('\n\n');
       if (thought !== '') reply.reasoning = thought;
       const parts = { reasoning, details: details.all(), thought: answer.reasoning, additions };
       reply.extra = all.length > 0 ? buildExtra(parts) : null;
@@ -131,11 +146,14 @@ export function collectReply({ emit, report = () => {}, reportHidden = () => {},
 const withoutPlaceholder = (calls: ModelReply['calls']): ModelReply['calls'] =>
   calls.map((call, at) => (at === calls.length - 1 && isPlaceholderText(call.arguments) ? { ...call, arguments: '' } : call));
 
-/** Some endpoints send the whole message in a chunk. */
+/** Some endpoints send the whole message in a chunk, some text alone. */
 function getDelta(choice: Chunk['choices'][number]): Delta {
-  const { delta, message } = choice as { delta?: unknown; message?: unknown };
-  return Object(delta ?? message) as Delta;
+  const { delta, message, text } = choice as { delta?: unknown; message?: unknown; text?: unknown };
+  return Object(delta ?? message ?? { content: text }) as Delta;
 }
+
+/** True for a field of a delta that has a part of the answer; every delta may name the role. */
+const isFilled = (value: unknown): boolean => value !== null && value !== undefined && value !== '' && value !== 'assistant';
 
 /** The details hold the reasoning as well, with its signatures. */
 function buildExtra({
@@ -165,39 +183,46 @@ function listParts({ tool_calls, function_call }: Delta): CallPart[] {
   return [...parts, function_call].filter((part): part is CallPart => typeof part === 'object' && part !== null);
 }
 
-/** Some models send a list of parts, of which the thinking is not part of the answer. */
+const TEXTS = ['text', 'output_text', 'summary_text', 'reasoning_text'];
+
+const listContent = (content: unknown): Part[] =>
+  (Array.isArray(content) ? content : [content]).filter((part): part is Part => typeof part === 'object' && part !== null);
+
+/** Some models send a part or a list of parts, of which the thinking is not part of the answer. */
 const contentText = (content: unknown): string =>
-  Array.isArray(content) ? content.map((part) => (part?.type === 'text' ? toText(part.text) : '')).join('') : toText(content);
+  toText(content) ||
+  listContent(content)
+    .map(({ type = 'text', text }) => (TEXTS.includes(toText(type)) ? toText(text) : ''))
+    .join('');
 
 const deltaText = ({ content, refusal }: Delta): string => contentText(content ?? refusal);
-const getReasoning = ({ reasoning_content, reasoning, thinking, content }: Delta): string =>
-  toText(reasoning_content ?? reasoning ?? thinking) + thinkingText(content);
+const getReasoning = ({ reasoning_content, reasoning, reasoning_text, thinking, content }: Delta): string =>
+  ([reasoning_content, reasoning, reasoning_text, thinking].map(toText).find((text) => text !== '') ?? '') +
+  thinkingText(content);
 
-/** Mistral sends its thinking as a part of the content that holds parts itself. */
+/** Mistral and Databricks send the thinking as a part of the content that holds parts itself. */
 const thinkingText = (content: unknown): string =>
-  (Array.isArray(content) ? content : [])
-    .map((part) => (part?.type === 'thinking' ? contentText(part.thinking ?? part.text) : ''))
+  listContent(content)
+    .map(({ type, thinking, reasoning, summary, text }) =>
+      type === 'thinking' || type === 'reasoning' ? contentText(thinking ?? reasoning ?? summary ?? text) : '',
+    )
     .join('');
 
 /** Returns what a delta has of thinking and of calls. Some endpoints send the thinking twice, in separate fields. */
 function hiddenText(delta: Delta, parts: readonly CallPart[]): string {
   const { reasoning_details: details } = delta;
   const thought = getReasoning(delta) || (details ? jsonText(details) : '');
-  return parts.reduce((texts, part) => {
-    const { name, arguments: args } = part.function ?? part;
-    return texts + toText(name) + toText(args);
-  }, thought);
+  return parts.map(readNamed).reduce((texts, { name, arguments: args }) => texts + name + args, thought);
 }
 
 function measureDelta({ delta, text, parts }: { delta: Delta; text: string; parts: CallPart[] }): number {
-  const call_characters = parts.reduce((sum, { function: named, ...part }) => {
-    const { name, arguments: args } = named ?? part;
-    return sum + measureText(args) + measureText(name) + measureValue(part.extra_content);
+  const call_characters = parts.reduce((sum, part) => {
+    const { name, arguments: args } = readNamed(part);
+    return sum + args.length + name.length + measureValue(part.extra_content);
   }, 0);
   return text.length + getReasoning(delta).length + measureValue(delta.reasoning_details) + call_characters;
 }
 
-const measureText = (value: unknown): number => toText(value).length;
 const measureValue = (value: unknown): number => (value ? jsonText(value).length : 0);
 
 type Detail = Record<string, unknown>;
@@ -219,5 +244,7 @@ function detailGatherer() {
       for (const piece of Array.isArray(pieces) ? pieces : []) if (typeof piece === 'object' && piece !== null) add(piece);
     },
     all: () => details,
+    /** Returns what people may read of them. */
+    text: () => details.map(({ text, summary }) => toText(text) || toText(summary)).join(''),
   };
 }

@@ -6,7 +6,17 @@ import { getReason, innermost, sentenceOfError } from '../domain/reason.ts';
 import { parseRetryAfter } from '../domain/retry-after.ts';
 import type { Answered } from '../domain/usage.ts';
 import { ReportedError, readPassedError, type VendorError } from './vendor-errors.ts';
-import { findNamedWindow, isExhaustedQuota, isLoading, isOverlong } from './vendor-words.ts';
+import {
+  findNamedWindow,
+  isExhaustedQuota,
+  isFiltered,
+  isLoading,
+  isOverlong,
+  isRefusedKey,
+  isThrottled,
+  isUnknownModel,
+  isUnreadable,
+} from './vendor-words.ts';
 
 const TOO_MANY = 429;
 const RECOVERABLE = [408, 409, TOO_MANY];
@@ -133,7 +143,7 @@ function toRefusal(
   const advised = advice[code] && !is_loading ? `; ${advice[code]}` : '';
   return new ModelFailure(`${who} answered: ${named_status}${fault.message}${advised}`, {
     code,
-    recoverable: is_loading || (!FINAL.includes(code) && isRecoverable(status)),
+    recoverable: is_loading || isUnreadable(fault) || code === 'rate_limited' || (!FINAL.includes(code) && isRecoverable(status)),
     retry_after_ms,
     status,
     ...(code === 'context_window_full' ? { context_window: findNamedWindow(fault) } : {}),
@@ -141,7 +151,7 @@ function toRefusal(
 }
 
 /** Refusals that another attempt would repeat. A model that loads was waited for already. */
-const FINAL = ['quota_exhausted', 'context_window_full', 'model_loading'];
+const FINAL = ['quota_exhausted', 'context_window_full', 'model_loading', 'content_filter'];
 
 const CODES: Record<number, string> = {
   401: 'model_unauthorized',
@@ -151,11 +161,19 @@ const CODES: Record<number, string> = {
   [TOO_MANY]: 'rate_limited',
 };
 
+/** The codes of refusals whose words count more than their status. */
+const WORDED: [(fault: VendorError, status: number | undefined) => boolean, string][] = [
+  [isThrottled, 'rate_limited'],
+  [isOverlong, 'context_window_full'],
+  [isLoading, 'model_loading'],
+  [isFiltered, 'content_filter'],
+  [isRefusedKey, 'model_unauthorized'],
+  [isUnknownModel, 'unknown_model'],
+];
+
 function findCode(fault: VendorError, status: number | undefined): string {
   if (isExhaustedQuota(fault, status)) return 'quota_exhausted';
-  if (isOverlong(fault, status)) return 'context_window_full';
-  if (isLoading(fault, status)) return 'model_loading';
-  return CODES[status ?? 0] ?? 'model_error';
+  return WORDED.find(([isMeant]) => isMeant(fault, status))?.[1] ?? CODES[status ?? 0] ?? 'model_error';
 }
 
 export const ADVICE: Record<string, string> = {

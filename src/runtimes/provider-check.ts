@@ -78,7 +78,8 @@ interface Refused {
 
 async function explainRefusal({ failure, runtime, model, models, endpoint }: Refused): Promise<string> {
   const vendor_message = getVendorMessage(failure.message);
-  const { status, code } = failure;
+  const { code } = failure;
+  const status = findMeantStatus(failure);
   if (code !== 'quota_exhausted' && status !== undefined && status < 500 && ![401, 402, 403, 429].includes(status)) {
     if (!(await askOnce(runtime, null))) return formatNoToolsFault(model, vendor_message);
     if (status === 404 || /model/i.test(vendor_message)) {
@@ -90,9 +91,15 @@ async function explainRefusal({ failure, runtime, model, models, endpoint }: Ref
   return (has_own_sentence && findRefusalFault(failure, endpoint)) || formatModelFault(model, vendor_message);
 }
 
-/** Returns the sentence for a refusal by its status; an account without quota counts as one that must pay. */
-const findRefusalFault = ({ code, status, message }: ModelFailure, endpoint: AskedEndpoint): string | null =>
-  findProviderFault({ status: code === 'quota_exhausted' ? 402 : status, message: getVendorMessage(message) }, endpoint);
+/** Returns the status that a refusal means: some vendors report an account without quota, or a refused key, as a bad request. */
+function findMeantStatus({ code, status }: ModelFailure): number | undefined {
+  if (code === 'quota_exhausted') return 402;
+  return code === 'model_unauthorized' && status === 400 ? 401 : status;
+}
+
+/** Returns the sentence for a refusal by the status that it means. */
+const findRefusalFault = (failure: ModelFailure, endpoint: AskedEndpoint): string | null =>
+  findProviderFault({ status: findMeantStatus(failure), message: getVendorMessage(failure.message) }, endpoint);
 
 /** Returns the vendor's message without the words that a run's error adds to it. */
 const getVendorMessage = (message: string) =>

@@ -62,7 +62,8 @@ export function readVendorError(body: unknown): VendorError {
   const codes = found.flatMap((layer) => CODE_FIELDS.map((field) => layer[field]));
   const statuses = codes.map(Number).filter((code) => Number.isInteger(code) && code >= 400 && code < 600);
   const names = codes.filter((code) => (typeof code === 'string' || typeof code === 'number') && code !== '');
-  const message = found.map(findMessage).findLast((text) => text !== null) ?? formatScalars(found[0] ?? {});
+  const message =
+    found.map(findMessage).findLast((text) => text !== null) ?? (found.map(formatScalars).findLast((text) => text !== '') || '');
   const behind = found.map(findMessageBehind).find((text) => text !== null);
   return {
     message: truncate(behind && !message.includes(behind) ? `${message}: ${behind}` : message) || 'an error without a reason',
@@ -148,7 +149,7 @@ const isFault = (value: unknown): value is Json => isObject(value) && isText(val
 
 /** Returns the sentence of one layer, or the sentences of a validator, each with its field. */
 function findMessage(layer: Json): string | null {
-  for (const field of [...MESSAGE_FIELDS, 'detail', 'error', 'title', 'text']) {
+  for (const field of [...MESSAGE_FIELDS, 'detail', 'error', 'title', 'text', 'description', 'reason']) {
     const value = layer[field];
     if (Array.isArray(value) && value.length > 0) return value.map(formatFault).join('; ');
     if (isText(value) && typeof parseText(value) === 'string') return extractSentence(value);
@@ -257,10 +258,13 @@ const parseSeconds = (value: unknown): number | undefined => {
   return Number.isFinite(seconds) ? seconds * 1_000 : undefined;
 };
 
-const DELAY = /(?:try again|retry) (?:in|after) (?:(\d+)h)?(?:(\d+)m(?!s))?(?:([\d.]+) ?(ms|s\b|s\.|sec))?/i;
+const DELAY =
+  /(?:(?:try again|retry) (?:in|after)|please wait(?: for)?) (?:(\d+)h)?(?:(\d+)m(?!s))?(?:([\d.]+) ?(ms|s\b|s\.|sec|min|hour))?/i;
+const UNITS: Record<string, number> = { ms: 1, min: 60_000, hour: 3_600_000 };
 
 function findDelayInText(text: string): number | undefined {
   const [, hours = 0, minutes = 0, amount = 0, unit] = DELAY.exec(text) ?? [];
-  const delay = Number(hours) * 3_600_000 + Number(minutes) * 60_000 + Number(amount) * (unit === 'ms' ? 1 : 1_000);
+  const delay =
+    Number(hours) * 3_600_000 + Number(minutes) * 60_000 + Number(amount) * (UNITS[unit?.toLowerCase() ?? ''] ?? 1_000);
   return delay > 0 ? delay : undefined;
 }

@@ -7,7 +7,7 @@ const QUOTA_NAMES =
 const QUOTA_SENTENCES =
   /insufficient[ _](?:quota|balance|credits?|funds?)|exceeded your current quota|check your (?:plan and )?billing|billing (?:hard limit|is not|not active)|credit balance|(?:out of|no|not enough|run out of|requires? more) (?:credits?|funds)|(?:quota|credits?|balance)[^.]{0,30}(?:exhausted|used up|depleted|insufficient)|spend(?:ing)? limit|budget has been exceeded|(?:exceeded|crossed|over)(?: [\w.]{1,20})? ?budget|余额不足|欠费/i;
 
-const QUOTA_STATUSES = [400, 402, 403, 429, undefined];
+const QUOTA_STATUSES = [400, 402, 403, 412, 429, undefined];
 
 /**
  * True if an account's quota or credit is used up, so that waiting does not help. Google reports both kinds of limits in one
@@ -18,6 +18,39 @@ export function isExhaustedQuota({ names, message, retry_after_ms }: VendorError
   if (status === 402) return true;
   return QUOTA_STATUSES.includes(status) && retry_after_ms === undefined && QUOTA_SENTENCES.test(message);
 }
+
+const FILTER_NAMES = /content_?(?:filter|policy)|responsibleaipolicy|data_?inspection_?failed|content_moderation|prompt_blocked/;
+const FILTER_SENTENCES =
+  /content (?:filter|management policy|polic(?:y|ies)\b)|content exists risk|inappropriate content|(?:input|prompt|request) (?:was|has been) flagged|requires moderation|敏感内容/i;
+
+/** True if a filter of the vendor refused the prompt or the answer. Some report it with the status of a refused key. */
+export const isFiltered = ({ names, message }: VendorError, status: number | undefined): boolean =>
+  [400, 403, 422, undefined].includes(status) &&
+  (names.some((name) => FILTER_NAMES.test(name)) || FILTER_SENTENCES.test(message));
+
+/** True if the model wrote a call, or JSON, that its endpoint cannot read: another attempt may succeed. */
+export const isUnreadable = ({ names }: VendorError): boolean =>
+  names.some((name) => /^(?:tool_use_failed|json_validate_failed|malformed_function_call|tool_call_parse_error)$/.test(name));
+
+const THROTTLED = /throttl|^rate_?limit|too_?many_?requests/;
+
+/** True for a limit that passes, which some vendors report with the status of a bad request. */
+export const isThrottled = ({ names }: VendorError, status: number | undefined): boolean =>
+  status === 400 && names.some((name) => THROTTLED.test(name));
+
+const KEY_SENTENCES =
+  /(?:incorrect|invalid) api[ _-]?key|api[ _-]?key (?:is )?(?:not valid|invalid|expired)|api[ _-]?key not found/i;
+
+/** True for a refused key that is reported as a bad request. */
+export const isRefusedKey = ({ message }: VendorError, status: number | undefined): boolean =>
+  status === 400 && KEY_SENTENCES.test(message);
+
+const MODEL_NAMES = /^(?:model_?not_?(?:found|exists?)|invalid_model|unknown_model)$/;
+const MODEL_SENTENCES = /^model not exist|is not a valid model\b|^invalid model\b|model identifier is invalid/i;
+
+/** True for a model that the endpoint does not know, reported as a bad request. */
+export const isUnknownModel = ({ names, message }: VendorError, status: number | undefined): boolean =>
+  (status === 400 || status === 422) && (names.some((name) => MODEL_NAMES.test(name)) || MODEL_SENTENCES.test(message));
 
 const LOADING =
   /load(?:ing)? (?:the )?model|model\b[^.]{0,80}\b(?:is|are|still|being|currently)\b[^.]{0,20}\bload(?:ing|ed)|loading model|warming up|cold start|model is starting|not ready yet|model[^.]{0,40}not (?:yet )?ready/i;
@@ -35,7 +68,7 @@ const OVERLONG_SENTENCES = [
   /context (?:length|window|size|limit)[^.]{0,30}(?:exceed|overflow|is only|of only|too small|reached)|(?:exceed|overflow)[^.]{0,40}context|(?:exceeds?|greater than)[^.]{0,20}\bmax_(?:model|seq)_len\b|reached (?:the )?context (?:length|window|size)|contextwindowexceeded/i,
   /(?:prompt|input|request (?:is|was)|conversation|history)[^.]{0,60}(?:too long|longer than the (?:model|maximum|max|context))/i,
   /(?:number of (?:input )?tokens|(?:prompt|input) ?(?:token|length)[^.]{0,60})[^.]{0,20}\b(?:exceeds?|cannot exceed|is larger|surpasses)|(?:prompt|input|requested)[ _](?:token|length)[^.]{0,60}(?:exceeds?|only supports|is larger)/i,
-  /too many (?:input |prompt )?tokens\b|request body too large for|inputs?`? (?:tokens \+|must have less)|exceeded model token limit|input tokens exceeded|range of input length/i,
+  /too many (?:input |prompt )?tokens\b|request body too large for|inputs?`? (?:tokens \+|must have less)|exceeded model token limit|token length exceeds? (?:the )?model limit|input tokens exceeded|range of input length/i,
   /too large for model with \d|larger than the model input length|exceeds? (?:the )?max(?:imum)? (?:number of )?(?:allowed )?(?:input |prompt |message )?(?:tokens|length)|max input characters|prompt exceeds max|reduce the length of the (?:messages|input|prompt)|n_keep|larger than the max context/i,
   /上下文.{0,20}(?:超|长)|(?:输入|提示|prompt).{0,20}(?:超过|超出|超长|过长)/i,
 ];
@@ -67,9 +100,9 @@ const writeSizes = (places: string[]): RegExp[] =>
 const SIZES = writeSizes([
   String.raw`range of input length should be \[\d{1,9}, ?SIZE\]`,
   String.raw`\b(?:max_model_len|max_seq_len|n_ctx)\bGAP{0,10}SIZE`,
-  String.raw`(?:context|max(?:imum)? (?:prompt|input|sequence|model)) ?(?:length|window|size)\bGAP{0,40}SIZE`,
-  String.raw`\bSIZE(?:[ -]tokens?)? (?:max(?:imum)?\b|(?:context|token) (?:length|window|limit))`,
   String.raw`context limit: [\d,]{1,15} \+ [\d,]{1,15} > SIZE`,
+  String.raw`(?:context|max(?:imum)? (?:prompt|input|sequence|model)) ?(?:length|window|size|limit)\bGAP{0,40}SIZE`,
+  String.raw`\bSIZE(?:[ -]tokens?)? (?:max(?:imum)?\b|(?:context|token) (?:length|window|limit))`,
   '(?:maximum number of tokens allowed|maximum (?:allowed )?length|supports up to|cannot exceed|must be <=|must have less than|max input tokens:|input length limit|limit (?:for this model )?(?:is|of)|token limit:|max size:)GAP{0,30}SIZE',
 ]);
 
