@@ -129,3 +129,27 @@ it('excludes no folder from the prose linter that is gone', () => {
   const excluded = lines.filter((line) => /^(?:src|test|bench|bin|prisma)\b/.test(line));
   expect(excluded.filter((path) => globSync(path, { cwd: ROOT }).length === 0)).toEqual([]);
 });
+
+/** The files that have the tests of the table, unless a row names another one. */
+const DIALECTS = ['dialects.test.ts', 'sibling-dialects.test.ts', 'call-assembler.test.ts'];
+const TEST_FILES = globSync('test/**/*.test.ts', { cwd: ROOT });
+
+it('each row of "What endpoints send" names tests that exist', () => {
+  const [, section = ''] = textOf('docs/runtimes.md').split('\n## What endpoints send\n');
+  const [table = ''] = section.split('\n## ');
+  const rows = table
+    .split('\n')
+    .filter((line) => line.startsWith('| '))
+    .slice(1);
+  const faults = rows.flatMap((row) => {
+    const names = [...(row.split(' | ').at(-1) ?? '').matchAll(/`([^`]+)`/g)].map(([, name = '']) => name);
+    const named_files = names.filter((name) => name.endsWith('.test.ts'));
+    const files = TEST_FILES.filter((file) => [...DIALECTS, ...named_files].some((name) => file.endsWith(`/${name}`)));
+    const texts = files.map(textOf).join('\n');
+    const isMissing = (name: string) =>
+      name.endsWith('.test.ts') ? !files.some((file) => file.endsWith(`/${name}`)) : !texts.includes(name.replace(/ ?….*$/, ''));
+    return names.length === 0 ? [row] : names.filter(isMissing);
+  });
+  expect(rows.length).toBeGreaterThan(30);
+  expect(faults).toEqual([]);
+});
