@@ -16,6 +16,10 @@ export const Model = z
           "Tokens: the provider's setting, otherwise what the endpoint named when it refused a longer request or lists, otherwise from " +
           'the table of known models. Absent: unknown; runs use DEFAULT_CONTEXT_WINDOW',
       }),
+    context_window_from: z.enum(['provider', 'endpoint', 'known']).optional().meta({
+      description:
+        "What the size is known from: the provider's setting, the endpoint, or the table of known models. Absent with the size",
+    }),
     reasoning_efforts: z.array(z.string()).optional(),
     price: Price.optional(),
   })

@@ -24,6 +24,16 @@ interface Listing {
   keepWindows?: (windows: { model: string; context_window: number }[]) => Promise<void>;
 }
 
+/** The sizes of a model's context window that are known, by what they are known from, the surest first. */
+type KnownSizes = { [F in NonNullable<Model['context_window_from']>]?: number | null | undefined };
+
+/** Returns the size that counts and what it is known from, as a model shows them. */
+export function toModelWindow({ provider, endpoint, known }: KnownSizes): Pick<Model, 'context_window' | 'context_window_from'> {
+  if (provider) return { context_window: provider, context_window_from: 'provider' };
+  if (endpoint) return { context_window: endpoint, context_window_from: 'endpoint' };
+  return known ? { context_window: known, context_window_from: 'known' } : {};
+}
+
 interface ListerOptions {
   now?: () => number;
   /** Redacts the secrets opened for the request: the list is cached longer than the request's scope lasts. */
@@ -62,13 +72,13 @@ async function askForModels(
   try {
     const models: Model[] = [];
     const listed = await listModels(client);
-    for (const { id, name = id, context_window = findKnownModel(id)?.context_window } of listed) {
+    for (const { id, name = id, context_window } of listed) {
       const price = prices[id] ?? prices['*'];
       models.push({
         id,
         name,
         ...(provider_id ? { provider_id } : {}),
-        ...(context_window ? { context_window } : {}),
+        ...toModelWindow({ endpoint: context_window, known: findKnownModel(id)?.context_window }),
         ...(price ? { price } : {}),
       });
     }

@@ -22,7 +22,7 @@ afterAll(async () => {
 describe('the vendor without a base_url', () => {
   it('lists its models', async () => {
     expect((await here.alice.get(`/api/models?provider_id=${provider_id}`)).body).toEqual([
-      { id: 'claude-test', name: 'Claude Test', provider_id, context_window: 200_000 },
+      { id: 'claude-test', name: 'Claude Test', provider_id, context_window: 200_000, context_window_from: 'endpoint' },
     ]);
     expect((await here.alice.post(`/api/providers/${provider_id}/test`)).body).toEqual({
       ...{ success: true, models: ['claude-test'], error: null },

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect } from 'vitest';
 import { describeInBrowser, it } from '../support/browser/browser.ts';
 import { signInAsAlice } from '../support/browser/dashboard.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { says } from '../support/peers/model-server.ts';
 
 let here: TestInstallation;
 beforeAll(async () => {
@@ -11,6 +12,18 @@ beforeAll(async () => {
 afterAll(() => here.stop());
 
 const field = (page: Page, name: string) => page.getByRole('textbox', { name });
+
+describeInBrowser('a provider', () => {
+  it('shows the context windows of its models once it is tested', async ({ page }) => {
+    const values = { name: 'sized', provider_type: 'openai_compatible', base_url: here.model.url, default_model: 'scripted' };
+    const { id } = await here.alice.ok(here.alice.post('/api/providers', values));
+    here.model.describe({ max_model_len: 4_096 });
+    here.model.script(says('Yes.'));
+    await signInAsAlice(page, `${here.url}/dashboard/providers/${id}`);
+    await page.getByRole('button', { name: 'Test the provider' }).click();
+    await page.getByText('scripted: context window of 4,096 tokens, as the endpoint says').waitFor();
+  });
+});
 
 describeInBrowser('a new provider', () => {
   it('is filled in for a vendor, and keeps what was typed', async ({ page }) => {

@@ -127,6 +127,35 @@ describe('the form of a question', () => {
   });
 });
 
+describe('the context window of a model', () => {
+  const MODELS = [
+    { id: 'small', context_window: 4_096, context_window_from: 'endpoint' },
+    { id: 'set', context_window: 7_001, context_window_from: 'provider' },
+    { id: 'known', context_window: 128_000, context_window_from: 'known' },
+    { id: 'odd' },
+  ];
+  const SENTENCES = [
+    'small: context window of 4,096 tokens, as the endpoint says',
+    'set: context window of 7,001 tokens, as set for the provider',
+    'known: context window of 128,000 tokens, from the table of known models',
+    'odd: context window not known, so DEFAULT_CONTEXT_WINDOW counts',
+  ];
+
+  it('is listed with what it is known from', () => {
+    const many = Array.from({ length: 40 }, (_, at) => ({ id: `more-${at}` }));
+    const text = toText(the.render(the.ModelWindows, { props: { models: [...MODELS, ...many] } }));
+    for (const sentence of SENTENCES) expect(text).toContain(sentence);
+    expect(text).toContain('and 4 more');
+  });
+
+  it.each(MODELS.map(({ id }, at) => [id, SENTENCES[at]!]))('is shown where the model is chosen: %s', (model, sentence) => {
+    const field = { name: 'model', label: 'Model', control: 'model', description: 'Of the agent' };
+    const props = { field, path: 'model', values: { model, provider_id: 'p' }, faults: [], onChange() {} };
+    const html = the.render(the.FieldControl, { props, replies: { list_models: MODELS } });
+    expect(toText(html)).toContain(sentence);
+  });
+});
+
 describe('the request of a step', () => {
   const message = (step: number, position: number, more: object) => ({
     ...{ step, position, role: 'user', kind: 'prompt', content: `${step}/${position}`, tool_calls: null, call_id: null, ...more },

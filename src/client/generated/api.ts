@@ -2634,6 +2634,8 @@ export type Model = {
   provider_id?: string;
   /** Tokens: the provider's setting, otherwise what the endpoint named when it refused a longer request or lists, otherwise from the table of known models. Absent: unknown; runs use DEFAULT_CONTEXT_WINDOW */
   context_window?: number;
+  /** What the size is known from: the provider's setting, the endpoint, or the table of known models. Absent with the size */
+  context_window_from?: 'provider' | 'endpoint' | 'known';
   reasoning_efforts?: string[];
   price?: {
     input: number;

@@ -7,7 +7,7 @@ import { AppError, isSecretNotGranted, secretNotGranted } from '../../domain/err
 import { ModelFailure } from '../../domain/model-failure.ts';
 import type { Caller } from '../../identity/caller.ts';
 import { defaultClient, providerClient, type ModelCaller as RuntimeCaller, vendorClient } from '../../runtimes/clients.ts';
-import { modelLister } from '../../runtimes/model-lists.ts';
+import { modelLister, toModelWindow } from '../../runtimes/model-lists.ts';
 import { getPrices } from '../../runtimes/prices.ts';
 import { checkProvider, type ProviderCheck } from '../../runtimes/provider-check.ts';
 import type { SharedServices } from '../core.ts';
@@ -58,10 +58,10 @@ export function createModelLists({
       );
       // What a refusal named counts more than what is listed, and the provider's own setting most: runs use these sizes.
       const named = await store.windows.list(provider);
-      return models.map((model) => {
-        const context_window = provider.context_window ?? named.get(model.id) ?? model.context_window;
-        return { ...model, ...(context_window ? { context_window } : {}) };
-      });
+      return models.map((model) => ({
+        ...model,
+        ...toModelWindow({ provider: provider.context_window, endpoint: named.get(model.id) }),
+      }));
     },
     check: (provider: Provider, caller: Caller) =>
       checkConnection(provider, { access_token: null, openToken: openToken(caller) }),
