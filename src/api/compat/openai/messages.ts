@@ -31,11 +31,20 @@ interface AskedCall {
 
 const formatCall = ({ name, arguments: args }: AskedCall) => `[called ${name} with ${args}]`;
 
+interface CustomCall {
+  name?: unknown;
+  input?: unknown;
+}
+
+const formatCustomCall = ({ name, input }: CustomCall) => formatCall({ name, arguments: input });
+
 /** Returns an earlier message, call or result as text, and its files. */
 function parseMessage(item: CompatItem | CompatMessage, path: string): Content & { role: string } {
   const { type, role, content, output, tool_calls } = item as Record<string, unknown> & Pick<CompatItem, 'content'>;
   if (type === 'function_call') return { role: 'assistant', text: formatCall(item as AskedCall), files: [] };
-  if (type === 'function_call_output') return withoutFiles('tool', parseContent(output as Parts, `${path}.output`));
+  if (type === 'custom_tool_call') return { role: 'assistant', text: formatCustomCall(item as CustomCall), files: [] };
+  if (type === 'function_call_output' || type === 'custom_tool_call_output')
+    return withoutFiles('tool', parseContent(output as Parts, `${path}.output`));
   if (typeof role !== 'string') throw createContentError(path, `Items of type ${type} cannot be sent to an agent`);
   const { text, files } = parseContent(content, `${path}.content`);
   const calls = Array.isArray(tool_calls)
