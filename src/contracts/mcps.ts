@@ -146,6 +146,7 @@ export const McpEntry = z.object({
   url: z.string().optional(),
   headers: z.record(z.string(), z.string()).optional(),
   disabled: z.boolean().optional(),
+  allowed_tools: z.array(z.string()).min(1, 'The list allows no tool: name some, or leave it out to allow all').optional(),
 });
 export type McpEntry = z.output<typeof McpEntry>;
 

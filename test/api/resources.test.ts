@@ -208,7 +208,7 @@ describe('MCP servers', () => {
     const text = `{
       // settings of an editor
       "servers": {
-        "${good}": { "type": "http", "httpUrl": "https://mcp.example.com/mcp", },
+        "${good}": { "type": "http", "httpUrl": "https://mcp.example.com/mcp", "includeTools": ["read"], },
         "${odd}": { "command": ["no-such-command", "x"], "environment": { "PORT": 8080, "DEBUG": true }, "enabled": false },
         "${bad}": { "command": 5 }, /* not a command */
       },
@@ -216,7 +216,8 @@ describe('MCP servers', () => {
     const result = await alice.ok(alice.post('/api/mcps/import', text, { 'content-type': 'application/json' }), 201);
     expect(result).toMatchObject({ created: 2, errors: [expect.stringMatching(new RegExp(`^${bad}: .*command`))] });
     const [first, second] = await Promise.all(result.ids.map((id: string) => alice.ok(alice.get(`/api/mcps/${id}`))));
-    expect(first).toMatchObject({ transport_type: 'http', connection_config: { url: 'https://mcp.example.com/mcp' } });
+    expect(first).toMatchObject({ transport_type: 'http', allowed_tools: ['read'] });
+    expect(first.connection_config).toEqual({ url: 'https://mcp.example.com/mcp', headers: {} });
     expect(second).toMatchObject({ transport_type: 'stdio', is_enabled: false, connection_config: { args: ['x'] } });
     const none = await alice.post('/api/mcps/import', { other: 1 });
     expect([none.status, none.body.errors[0].path]).toEqual([422, 'mcpServers']);

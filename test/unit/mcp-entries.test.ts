@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { findMcpServers, parseMcpEntry } from '../../src/api/routes/mcp-entries.ts';
+import { listEntryWarnings } from '../../src/api/routes/mcp-import.ts';
 
 const files = { command: 'npx', args: ['-y', 'files@1.0.0'] };
 
@@ -12,6 +13,10 @@ describe('a configuration', () => {
     ['of Zed', { context_servers: { files } }],
     ['of Codex', { mcp_servers: { files } }],
     ['of Amp', { 'amp.mcpServers': { files } }],
+    ['of Goose', { extensions: { files } }],
+    ['in settings of Cody', { 'cody.mcpServers': { files } }],
+    ['in settings of VS Code, as one key', { 'mcp.servers': { files } }],
+    ['of Roo, next to an empty one', { mcpServers: null, servers: { files } }],
     ['of Continue, as a list', { mcpServers: [{ name: 'files', ...files }] }],
     ['without a wrapper', { files }],
   ])('%s is read', (_, body) => {
@@ -87,11 +92,68 @@ describe('a server', () => {
     ],
     [{ command: 'x', disabled: false, args: null, env: null, headers: null }, { command: 'x' }],
     [
+      { command: 'cmd', args: ['/c', 'npx', '-y', 'x'] },
+      { command: 'npx', args: ['-y', 'x'] },
+    ],
+    [
+      { command: 'C:\\Windows\\System32\\cmd.exe', args: ['/d', '/s', '/C', 'uvx', 'x'] },
+      { command: 'uvx', args: ['x'] },
+    ],
+    [
+      { command: 'cmd', args: ['/c', 'npx.cmd', 'x'] },
+      { command: 'npx', args: ['x'] },
+    ],
+    [
+      { command: 'cmd', args: ['/k'] },
+      { command: 'cmd', args: ['/k'] },
+    ],
+    [
+      { command: 'npx.cmd', args: ['-y', 'x'] },
+      { command: 'npx', args: ['-y', 'x'] },
+    ],
+    [
+      { command: 'uvx.exe', args: ['x'] },
+      { command: 'uvx', args: ['x'] },
+    ],
+    [
+      { type: 'stdio', cmd: 'uvx', args: ['x'], envs: { A: 'b' }, enabled: true },
+      { type: 'stdio', command: 'uvx', args: ['x'], env: { A: 'b' } },
+    ],
+    [
+      { type: 'streamable_http', uri: 'https://x.example' },
+      { type: 'streamable_http', url: 'https://x.example' },
+    ],
+    [
+      { command: 'x', enabled_tools: ['a'] },
+      { command: 'x', allowed_tools: ['a'] },
+    ],
+    [
+      { httpUrl: 'https://x.example', includeTools: ['a', 'b'] },
+      { url: 'https://x.example', allowed_tools: ['a', 'b'] },
+    ],
+    [
+      { type: 'local', command: 'x', tools: ['*'] },
+      { type: 'stdio', command: 'x' },
+    ],
+    [
+      { type: 'SSE', url: 'https://x.example' },
+      { type: 'sse', url: 'https://x.example' },
+    ],
+    [{ source: 'custom', command: 'x' }, { command: 'x' }],
+    [
       { command: 'x', transportType: 'stdio' },
       { command: 'x', type: 'stdio' },
     ],
   ])('%j is %j', (raw, entry) => {
     expect(parseMcpEntry('x', raw)).toEqual({ entry, warnings: [] });
+  });
+
+  it.each([
+    ...['alwaysAllow', 'autoApprove', 'timeout', 'envFile', 'cwd', 'trust', 'excludeTools', 'disabled_tools', 'disabledTools'],
+    ...['startup_timeout_sec', 'tool_timeout_sec', 'bearer_token_env_var', 'env_http_headers', 'initTimeout', 'gallery', 'dev'],
+  ])('warns of %s, which no server has here', (field) => {
+    const { entry, warnings } = parseMcpEntry('x', { command: 'x', [field]: ['a'] });
+    expect([entry, warnings.map(({ path }) => path)]).toEqual([{ command: 'x' }, [`mcpServers.x.${field}`]]);
   });
 
   it('warns of fields that no server has here', () => {
@@ -107,8 +169,33 @@ describe('a server', () => {
     [{ command: 5 }, /`command`/],
     [{ command: 'x', args: '-y' }, /`args`/],
     [{ url: 5 }, /`url`/],
+    [{ command: 'x', enabled_tools: 'a' }, /`allowed_tools`/],
+    [{ command: 'x', enabled_tools: [] }, /allows no tool/],
+    [{ command: 'x', includeTools: [5] }, /`allowed_tools/],
     [{ command: 'x', env: { A: {} } }, /`env.A`/],
   ])('%j is refused with a sentence', (raw, sentence) => {
     expect(() => parseMcpEntry('x', raw)).toThrow(sentence);
   });
+});
+
+describe('a value', () => {
+  const probe = { pathRefusal: async () => null, starts_stdio: true };
+  const listPlaceholders = async (headers: Record<string, string>) =>
+    (await listEntryWarnings('x', { url: 'https://x.example', headers }, probe)).filter(({ message }) =>
+      message.includes('placeholder'),
+    );
+
+  it.each([
+    ...['{input:api-key}', '{env:KEY}', '{KEY}', '{KEY:-none}', '{{ secrets.KEY }}', 'API_KEY'].map((name) => `Bearer $${name}`),
+    ...['%API_KEY%', '{env:API_KEY}', '{file:~/.key}', '{{LIBRECHAT_USER_ID}}', '<YOUR_API_KEY>', 'Bearer <token>'],
+  ])('%s has a placeholder of another program', async (text) => {
+    expect(await listPlaceholders({ A: text })).toMatchObject([{ path: 'mcpServers.x.headers.A' }]);
+  });
+
+  it.each(['{{token:my-key}}', 'Bearer {{ token:my-key }}', 'a%20b%C3%A9', '5$', '$5', 'a < b > c', '{"a": 1}', 'US$A'])(
+    '%s has none',
+    async (text) => {
+      expect(await listPlaceholders({ A: text })).toEqual([]);
+    },
+  );
 });

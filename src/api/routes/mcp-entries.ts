@@ -8,22 +8,26 @@ import { parseValue } from '../http/validate.ts';
 
 type Json = Record<string, unknown>;
 
-/** Where programs keep their servers: the common name, VS Code and its settings, opencode, Zed, Amp, Codex. */
+/** Where programs keep their servers: the common name, VS Code, opencode and settings of VS Code, Zed, Codex, Goose. */
 const PLACES: Record<string, string[][]> = {
   mcpServers: [[]],
   servers: [[]],
   mcp: [['servers'], ['mcpServers'], []],
   context_servers: [[]],
   mcp_servers: [[]],
-  'mcp.servers': [[]],
-  'amp.mcpServers': [[]],
+  extensions: [[]],
 };
+
+/** Returns the name of a place without that of its program, which some programs write before it, as in `amp.mcpServers`. */
+const getPlaceName = (key: string): string => key.split('.').at(-1)!;
 
 const SPELLINGS: Record<string, string[]> = {
   url: ['serverUrl', 'httpUrl', 'server_url', 'uri', 'endpoint'],
   env: ['environment', 'envs'],
   headers: ['http_headers', 'httpHeaders'],
   type: ['transportType', 'transport_type'],
+  command: ['cmd'],
+  allowed_tools: ['allowedTools', 'enabled_tools', 'includeTools', 'available_tools'],
 };
 
 /** opencode's names of the transports. */
@@ -39,8 +43,9 @@ type NamedEntries = [name: string, entry: unknown][];
  * configuration has besides them. Throws if there are no servers.
  */
 export function findMcpServers(body: Json): { servers: NamedEntries; unread: string[] } {
-  const places = Object.keys(PLACES).flatMap((key) => {
-    const servers = listServersAt(key, body[key]);
+  const keys = Object.keys(PLACES).flatMap((place) => Object.keys(body).filter((key) => getPlaceName(key) === place));
+  const places = keys.flatMap((key) => {
+    const servers = listServersAt(getPlaceName(key), body[key]);
     return servers ? [{ key, servers }] : [];
   });
   const used = places.map(({ key }) => key);
@@ -53,8 +58,8 @@ export function findMcpServers(body: Json): { servers: NamedEntries; unread: str
   throw unprocessable([{ path: 'mcpServers', message }]);
 }
 
-function listServersAt(key: string, value: unknown): NamedEntries | null {
-  for (const path of PLACES[key]!) {
+function listServersAt(place: string, value: unknown): NamedEntries | null {
+  for (const path of PLACES[place]!) {
     const found = path.reduce<unknown>((outer, name) => Object(outer)[name], value);
     if (isRecord(found)) return Object.entries(found);
     if (Array.isArray(found)) return found.map((entry, index) => [String(Object(entry).name ?? index), entry]);
@@ -82,7 +87,7 @@ export function parseMcpEntry(name: string, raw: unknown): ReadEntry {
   };
 }
 
-function respell({ name: _name, transport, ...raw }: Json): Json {
+function respell({ name: _name, source: _source, transport, ...raw }: Json): Json {
   const flat: Json = isRecord(transport)
     ? { ...raw, ...transport }
     : { ...raw, ...(transport === undefined ? {} : { transport }) };
@@ -94,16 +99,28 @@ function respell({ name: _name, transport, ...raw }: Json): Json {
     }
   const options = [flat.requestOptions, flat.requestInit].find(isRecord);
   flat.headers ??= options?.headers;
-  const { enabled, isActive, disabled, command, args, env, headers, requestOptions: _o, requestInit: _i, ...rest } = flat;
+  const { enabled, isActive, disabled, command, args, env, headers, type, requestOptions: _o, requestInit: _i, ...rest } = flat;
   const off = toFlag(disabled) === true || toFlag(enabled) === false || toFlag(isActive) === false;
-  const kind = KINDS_ELSEWHERE.get(rest.type);
   return {
-    ...rest,
-    ...(kind ? { type: kind } : {}),
+    ...withAllowedTools(rest),
+    ...(type === undefined ? {} : { type: toKind(type) }),
     ...toCommand(command, args, env),
     ...(isRecord(headers) ? { headers: toTexts(headers) } : headers === undefined || headers === null ? {} : { headers }),
     ...(off ? { disabled: true } : {}),
   };
+}
+
+/** Returns the name of a transport; that of another program is replaced. */
+const toKind = (type: unknown): unknown => {
+  const kind = typeof type === 'string' ? type.toLowerCase() : type;
+  return KINDS_ELSEWHERE.get(kind) ?? (kind === 'sse' || kind === 'http' || kind === 'stdio' ? kind : type);
+};
+
+/** Reads `tools` of Copilot as the list of allowed tools; `*` allows all. */
+function withAllowedTools({ tools, ...rest }: Json): Json {
+  if (tools === undefined) return rest;
+  if (!Array.isArray(tools)) return { tools, ...rest };
+  return tools.includes('*') ? rest : { allowed_tools: tools, ...rest };
 }
 
 /** Joins two spellings of one field: maps with each other, otherwise the first that is not empty. */
@@ -113,13 +130,29 @@ const mergeSpellings = (one: unknown, other: unknown): unknown =>
 /** Reads a command: a text, a list with its arguments (opencode), or an object (Zed). */
 function toCommand(command: unknown, args: unknown, env: unknown): Json {
   if (isRecord(command)) return toCommand(command.path ?? command.command, command.args ?? args, command.env ?? env);
-  const [program, ...first] = Array.isArray(command) ? command : [command];
-  const all = [...first, ...(Array.isArray(args) ? args : [])].map(toText);
+  const words = [...(Array.isArray(command) ? command : [command]), ...(Array.isArray(args) ? args : [])];
+  const [program, ...rest] = withoutShell(words);
+  const all = rest.map(toText);
   return {
     ...(program === undefined || program === null ? {} : { command: program }),
     ...(all.length > 0 ? { args: all } : args !== undefined && args !== null && !Array.isArray(args) ? { args } : {}),
     ...(isRecord(env) ? { env: toTexts(env) } : env === undefined || env === null ? {} : { env }),
   };
+}
+
+/** The shell of Windows, which starts scripts there, and the words before the command that it starts. */
+const SHELL = /^(?:.*[\\/])?cmd(?:\.exe)?$/i;
+const SWITCH = /^\/\w$/;
+/** The endings by which Windows knows the programs of these names. */
+const WINDOWS_PROGRAM = /^(npx|npm|node|uvx|uv|python|python3|bunx)\.(?:cmd|exe|ps1|bat)$/i;
+
+/** Returns a command and its arguments without what only Windows needs to start it. */
+function withoutShell([program, ...args]: unknown[]): unknown[] {
+  if (typeof program !== 'string') return [program, ...args];
+  const start = args.findIndex((arg) => !SWITCH.test(String(arg)));
+  const runs = start > 0 && args.slice(0, start).some((arg) => String(arg).toLowerCase() === '/c');
+  if (SHELL.test(program) && runs) return withoutShell(args.slice(start));
+  return [WINDOWS_PROGRAM.exec(program)?.[1]?.toLowerCase() ?? program, ...args];
 }
 
 /** Numbers and booleans are texts in an environment and in headers; null is a value that is not set. */

@@ -9,11 +9,11 @@ import type { McpProbe } from '../ports.ts';
 
 /** Parses an entry of the common `mcpServers` JSON: a local program if it has a command, a remote server if it has a URL. */
 export function parseEntry(name: string, entry: McpEntry) {
-  const { command, args = [], env = {}, url, headers = {}, disabled = false } = entry;
+  const { command, args = [], env = {}, url, headers = {}, disabled = false, allowed_tools = [] } = entry;
   const connection_config = command ? { command, args, env } : { url, headers };
   return parseValue(
     McpServerCreate,
-    { name, transport_type: toTransport(entry), connection_config, is_enabled: !disabled },
+    { name, transport_type: toTransport(entry), connection_config, is_enabled: !disabled, allowed_tools },
     name,
   );
 }
@@ -36,8 +36,9 @@ const describeLaunchProblem = (command: string): string | null => {
   return null;
 };
 
-/** A placeholder that other clients fill in. */
-const PLACEHOLDER = /\$\{[^}$]+\}/;
+/** A placeholder that other clients fill in, in the manner of shells, of Windows, of opencode and of templates; or a person. */
+const PLACEHOLDER =
+  /\$\{[^}$]+\}|(?<![\w$])\$[A-Z_][A-Z0-9_]+\b|%[A-Z_][A-Z0-9_]{2,}%|\{(?:env|file):[^{}]+\}|\{\{(?!\s*token:)[^{}]+\}\}|<[A-Za-z][\w -]*>/;
 const LOCAL_PATH = /^(?:\/|~\/|[A-Za-z]:\\)/;
 
 /** Warns about parts of an entry that will not work here as they did in its original client. None of them causes a refusal. */

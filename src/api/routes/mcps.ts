@@ -105,7 +105,7 @@ export function mcpRoutes(api: Api, { store, mcp, mcpSignIns }: Services, shared
     }
     warn(...unknown_fields, ...found.unread.map((path) => ({ path, message: 'Is not part of a server; it is not read' })));
     for (const [name, entry] of servers) {
-      const { type: _, transport: __, disabled: ___, ...connection_config } = entry;
+      const { type: _, transport: __, disabled: ___, allowed_tools: ____, ...connection_config } = entry;
       const token_warnings = await tokenChecks.listWarnings({ connection_config }, caller);
       const unread_warnings = listUnreadWarnings(
         getConnectionSchema(toTransport(entry)),

@@ -2284,6 +2284,7 @@ export type McpImport = {
             [name: string]: string;
           };
           disabled?: boolean;
+          allowed_tools?: string[];
         };
       }
     | unknown[];
