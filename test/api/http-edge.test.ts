@@ -202,6 +202,42 @@ describe('a POST without a JSON body', () => {
   });
 });
 
+describe('a request that only looks odd', () => {
+  const skill = (name: string) => JSON.stringify({ name, instructions: 'x' });
+  const json = (body: string | Buffer, type = 'application/json') => ({
+    'content-type': type,
+    'content-length': String(Buffer.byteLength(body)),
+  });
+  const post = (body: string, type?: string) => speak(request('POST /api/skills', json(body, type), body));
+
+  it.each<[string, () => Promise<Reply>, number]>([
+    ['a body that begins with a byte order mark', () => post(`\uFEFF${skill('marked')}`), 201],
+    ['a charset in another case', () => post(skill('cased'), 'application/json; charset="UTF-8"'), 201],
+    ['a type in capitals', () => post(skill('capital'), 'Application/JSON;charset=utf8'), 201],
+    ['a type of JSON with a suffix', () => post(skill('suffixed'), 'application/vnd.api+json'), 415],
+    ['a wish for a type that nobody has', () => speak(request('GET /api/agents', { accept: 'image/png' })), 200],
+    ['a wish for no type', () => speak(request('GET /v1/models', { accept: 'text/event-stream;q=0' })), 200],
+    ['a wish to be packed', () => speak(request('GET /api/agents', { 'accept-encoding': 'br;q=1, identity;q=0' })), 200],
+    ['two slashes', () => speak(request('GET /v1//models')), 200],
+    ['two slashes at the beginning', () => speak(request('GET //v1/models')), 404],
+    ['the whole address with two slashes at its end', () => speak(request(`GET ${here.url}/api/agents//`)), 404],
+    ['an encoded letter', () => speak(request('GET /v1/%6dodels')), 200],
+    ['an encoded slash in an id', () => speak(request('GET /api/agents/a%2Fb')), 404],
+    ['a part of a path that goes up', () => speak(request('GET /api/../api/agents')), 404],
+    ['a fragment in a query', () => speak(request('GET /api/agents?limit=1#x')), 422],
+    ['the whole address', () => speak(request(`GET ${here.url}/api/agents`)), 200],
+    ['HEAD', () => speak(request('HEAD /api/agents')), 200],
+    ['HEAD of what is not there', () => speak(request('HEAD /api/nothing')), 404],
+    ['a bearer in another case', () => speak(request('GET /api/agents', { authorization: `bEARER  ${ALICE}` })), 200],
+    ['a bearer twice', () => speak(request('GET /v1/models', { authorization: `Bearer Bearer ${ALICE}` })), 401],
+    ['a key as Azure sends it', () => speak(request('GET /v1/models', { authorization: '', 'api-key': ALICE })), 401],
+    ['an expectation, with what comes first', () => speak(request('GET /api/agents', { expect: '100-continue' })), 100],
+    ['HTTP/1.0', () => speak(request('GET /api/agents').replace('HTTP/1.1', 'HTTP/1.0')), 200],
+  ])('is answered: %s', async (_, ask, status) => {
+    expect((await ask()).status).toBe(status);
+  });
+});
+
 describe('a body for an operation that takes none', () => {
   it.each<[string, Record<string, string>, string]>([
     ['of another type', { 'content-type': 'text/csv' }, 'a,b'],

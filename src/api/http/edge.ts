@@ -10,10 +10,14 @@ import { arrivalLimits, refuseRaw } from './slow-clients.ts';
 /** The pages, whose own files have relative addresses. */
 const PAGES = /^\/(?:docs|dashboard|dashboard-legacy)?(?:\/|$)/;
 
-/** Returns an address without slashes at the end of its path: `/api/agents/` is the same resource as `/api/agents`. */
+/**
+ * Returns an address without slashes at the end of its path, or twice within it: `/api/agents/` and `/v1//models` are the same
+ * resources as `/api/agents` and `/v1/models`. At its beginning they stay, because a proxy may judge a path by that.
+ */
 function trimPath(url: string): string {
   const [path = '', ...query] = url.split('?');
-  return PAGES.test(path) ? url : [path.replace(/(?<!\/)\/+$/, ''), ...query].join('?');
+  if (PAGES.test(path) || !path.startsWith('/')) return url;
+  return [path.replace(/(?<!\/)\/+$/, '').replace(/(?<!\/)\/{2,}/g, '/'), ...query].join('?');
 }
 
 /** Returns the options of Fastify for what happens before a route is known: every reply is in this service's own form. */
