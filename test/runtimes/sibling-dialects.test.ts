@@ -198,8 +198,10 @@ describe('thinking is kept as sent by', () => {
   });
 });
 
-describe('an answer ends with', () => {
-  it.each<[unknown, string]>([
+describe('an answer', () => {
+  const endWith = (word: unknown) => ask({ body: SO + chunk({}, word) + DONE });
+
+  it.each<[unknown, 'stop' | 'length']>([
     ['eosFound', 'stop'],
     ['stopStringFound', 'stop'],
     ['endOfTurn', 'stop'],
@@ -209,19 +211,22 @@ describe('an answer ends with', () => {
     ['maxPredictedTokensReached', 'length'],
     ['contextLengthReached', 'length'],
     ['MaxTokens', 'length'],
-    ['contentFilter', 'content_filter'],
-    ['modelUnloaded', 'failed'],
-    ['IMAGE_PROHIBITED_CONTENT', 'content_filter'],
-    ['upstream_error', 'failed'],
-    ['server_shutdown', 'failed'],
-    ['rate_limit', 'failed'],
-    ['ERROR_LIMIT', 'failed'],
     ['max_output_reached', 'length'],
-  ])('%j, which is %s', async (word, kind) => {
-    const answered = ask({ body: SO + chunk({}, word) + DONE });
-    if (kind === 'content_filter') expect(await failure(answered)).toMatchObject({ code: 'content_filter' });
-    else if (kind === 'failed') expect(await failure(answered)).toMatchObject({ code: 'model_error', recoverable: true });
-    else expect(await answered).toMatchObject({ text: 'so', finish: kind === 'length' ? 'length' : 'stop' });
+  ])('ends with %j, which is %s', async (word, finish) => {
+    expect(await endWith(word)).toMatchObject({ text: 'so', finish });
+  });
+
+  const FAILED = { code: 'model_error', recoverable: true };
+  it.each<[string, object]>([
+    ['contentFilter', { code: 'content_filter' }],
+    ['IMAGE_PROHIBITED_CONTENT', { code: 'content_filter' }],
+    ['modelUnloaded', FAILED],
+    ['upstream_error', FAILED],
+    ['server_shutdown', FAILED],
+    ['rate_limit', FAILED],
+    ['ERROR_LIMIT', FAILED],
+  ])('that ends with %j has failed: %j', async (word, failed) => {
+    expect(await failure(endWith(word))).toMatchObject(failed);
   });
 });
 
