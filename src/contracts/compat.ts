@@ -92,7 +92,8 @@ export type ResponseRequest = z.output<typeof ResponseRequest>;
 /** The warnings of a reply under /v1, which are also in its header X-Warnings. */
 const Warned = {
   warnings: z.array(Warning).optional().meta({
-    description: 'Present only if there are any: parameters that were accepted and have no effect. Also in `X-Warnings`',
+    description:
+      'Present only if there are any: parameters and items of the input that were accepted and have no effect. Also in `X-Warnings`',
   }),
 };
 

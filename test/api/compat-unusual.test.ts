@@ -205,6 +205,38 @@ it.each(RESPONSES)('a response with %s is answered', async (_, body) => {
   expect([status, (reply as any).error?.message ?? (reply as any).status]).toEqual([200, 'completed']);
 });
 
+it('leaves out items that only record what happened elsewhere, with a warning in reply and header', async () => {
+  const input = [
+    { type: 'reasoning', id: 'rs_1', summary: [] },
+    { type: 'mcp_call', id: 'm', name: 'f', arguments: '{}' },
+    user('Go.'),
+  ];
+  const { headers, body } = await here.alice.post('/v1/responses', { model, input });
+  const { status, warnings } = body as any;
+  expect([status, warnings.map(({ path }: any) => path)]).toEqual(['completed', ['input.0']]);
+  expect(JSON.parse(headers.get('x-warnings')!)).toEqual(warnings);
+  const strict = await here.alice.post('/v1/responses', { model, input }, { prefer: 'handling=strict' });
+  expect([strict.status, (strict.body as any).error.param]).toEqual([400, 'input.0']);
+  const nothing = await here.alice.post('/v1/responses', { model, input: input.slice(0, 1) });
+  expect([nothing.status, (nothing.body as any).error]).toMatchObject([400, { param: 'input', code: 'unsupported_content' }]);
+});
+
+it('replaces a reference to an answer by the answer, for its owner alone', async () => {
+  const { body: first } = await here.alice.post('/v1/responses', { model, input: 'Go.' });
+  const { id } = (first as any).output.at(-1);
+  const input = [user('Go.'), { type: 'item_reference', id }, { type: 'item_reference', id: 'rs_1' }, user('And now?')];
+  const { status, body } = await here.alice.post('/v1/responses', { model, input });
+  expect([status, (body as any).warnings.map(({ path }: any) => path)]).toEqual([200, ['input.2']]);
+  expect(JSON.stringify(here.model.requests.at(-1))).toContain('<message role=\\"assistant\\">\\nDone.');
+  for (const [who, reference] of [
+    [here.bob, id],
+    [here.alice, 'msg_1'],
+  ] as const) {
+    const refused = await who.post('/v1/responses', { model, input: [{ type: 'item_reference', id: reference }, user('x')] });
+    expect([refused.status, (refused.body as any).error.param]).toEqual([400, 'input.0']);
+  }
+});
+
 const REFUSED: [string, object, string][] = [
   ['several answers', { ...ask, n: 2 }, 'n'],
   ['logprobs', { ...ask, logprobs: true }, 'logprobs'],

@@ -10,7 +10,8 @@ import type { NewItems } from '../../../store/runs/conversations.ts';
 import { type CompatServices, formatAnswer, hasEnded, type RunOrder } from '../runs.ts';
 import { toConversationItem, toStoredItems } from './conversation-items.ts';
 import { type ParsedMessages, parsePriorMessages } from './messages.ts';
-import { CONVERSATION_ID, parseTaskId, RESPONSE_ID } from './replies.ts';
+import { CONVERSATION_ID, MESSAGE_ID, parseTaskId, RESPONSE_ID } from './replies.ts';
+import { createContentError, getItemType } from './response-items.ts';
 
 /** The response or conversation that a request continues. */
 interface Continued {
@@ -122,3 +123,29 @@ async function loadPreviousConversation({ store }: CompatServices, id: string, c
 
 const createPreviousRefusal = (kind: 'not_found' | 'conflict' | 'invalid', code: string, message: string) =>
   new AppError(kind, message, { code, errors: [{ path: 'previous_response_id', message }] });
+
+const MOST_REFERENCES = 100;
+
+/** Replaces references to answers of the caller by the answers. Throws if there is no such answer; other references stay. */
+export async function loadReferences(
+  { store }: Pick<CompatServices, 'store'>,
+  items: readonly CompatItem[],
+  caller: Caller,
+): Promise<CompatItem[]> {
+  const loaded_items = [...items];
+  let references = 0;
+  for (const [index, item] of items.entries()) {
+    const { id } = item as { id?: unknown };
+    if (getItemType(item) !== 'item_reference' || typeof id !== 'string' || !id.startsWith(MESSAGE_ID)) continue;
+    const path = `input.${index}`;
+    references += 1;
+    if (references > MOST_REFERENCES)
+      throw createContentError(path, `An input may refer to ${MOST_REFERENCES} items; send the content of the others`);
+    const task_id = id.slice(MESSAGE_ID.length);
+    const task = isUuid(task_id) ? await store.tasks.find(task_id) : null;
+    if (task?.owner !== caller.key || task.status !== 'completed')
+      throw createContentError(path, `No answer with id ${id.slice(0, 100)}; send its content instead of the reference`);
+    loaded_items[index] = { type: 'message', role: 'assistant', content: formatAnswer(task) };
+  }
+  return loaded_items;
+}

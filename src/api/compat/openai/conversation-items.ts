@@ -1,12 +1,12 @@
 import type { CompatItem } from '../../../contracts/compat.ts';
 import type { AttachedFile } from '../../../domain/attachments.ts';
-import { AppError } from '../../../domain/errors.ts';
 import type { ConversationItemRow, StoredItem } from '../../../store/runs/conversations.ts';
 import { formatAnswer } from '../runs.ts';
 import { extractText } from './client-tools.ts';
 import { FILE_PARTS } from './files.ts';
 import { parseMessages } from './messages.ts';
 import { MESSAGE_ID } from './replies.ts';
+import { createContentError } from './response-items.ts';
 
 const ROLES = ['user', 'assistant', 'system', 'developer'];
 
@@ -24,9 +24,6 @@ export function checkItems(items: readonly CompatItem[], param: string) {
   }
   return parseMessages(items, param).files;
 }
-
-const createContentError = (path: string, message: string) =>
-  new AppError('invalid', message, { code: 'unsupported_content', errors: [{ path, message }] });
 
 interface StoredWithFiles {
   item: StoredItem;

@@ -1,7 +1,7 @@
 import type { CompatItem, CompatMessage } from '../../../contracts/compat.ts';
 import type { TextMessage } from '../../../domain/conversation.ts';
-import { AppError } from '../../../domain/errors.ts';
 import { FILE_PARTS, type PlacedFile, parseFilePart } from './files.ts';
+import { createContentError, type PlacedItem, placeItems } from './response-items.ts';
 
 /** The text and the files of a message. */
 interface Content {
@@ -31,21 +31,16 @@ interface AskedCall {
 
 const formatCall = ({ name, arguments: args }: AskedCall) => `[called ${name} with ${args}]`;
 
-interface CustomCall {
-  name?: unknown;
-  input?: unknown;
-}
-
-const formatCustomCall = ({ name, input }: CustomCall) => formatCall({ name, arguments: input });
-
 /** Returns an earlier message, call or result as text, and its files. */
 function parseMessage(item: CompatItem | CompatMessage, path: string): Content & { role: string } {
   const { type, role, content, output, tool_calls } = item as Record<string, unknown> & Pick<CompatItem, 'content'>;
   if (type === 'function_call') return { role: 'assistant', text: formatCall(item as AskedCall), files: [] };
-  if (type === 'custom_tool_call') return { role: 'assistant', text: formatCustomCall(item as CustomCall), files: [] };
-  if (type === 'function_call_output' || type === 'custom_tool_call_output')
-    return withoutFiles('tool', parseContent(output as Parts, `${path}.output`));
-  if (typeof role !== 'string') throw createContentError(path, `Items of type ${type} cannot be sent to an agent`);
+  if (type === 'function_call_output') return withoutFiles('tool', parseContent(output as Parts, `${path}.output`));
+  if (typeof role !== 'string')
+    throw createContentError(
+      path,
+      type && type !== 'message' ? `Items of type ${type} cannot be sent to an agent` : 'A message has a `role`, such as user',
+    );
   const { text, files } = parseContent(content, `${path}.content`);
   const calls = Array.isArray(tool_calls)
     ? tool_calls.map((call: { function?: AskedCall }) => formatCall(call.function ?? {}))
@@ -67,14 +62,18 @@ export interface ParsedMessages {
 
 /** Parses the messages before a prompt. */
 export const parsePriorMessages = (items: readonly CompatItem[], param: string): ParsedMessages =>
-  collectMessages(items.map((item, index) => parseMessage(item, `${param}.${index}`)));
+  collectMessages(placeItems(items, param).map(({ item, path }) => parseMessage(item, path)));
 
 /** Parses the messages of a request, of which the last is the prompt. `param` is the parameter that contained them. */
-export function parseMessages(items: readonly (CompatItem | CompatMessage)[], param: string): ParsedMessages {
-  const read = items.map((item, index) => parseMessage(item, `${param}.${index}`));
+export const parseMessages = (items: readonly (CompatItem | CompatMessage)[], param: string): ParsedMessages =>
+  parsePlacedMessages(placeItems(items, param));
+
+/** Parses messages, of which the last is the prompt, from their places in a request. */
+export function parsePlacedMessages(items: readonly PlacedItem<CompatItem | CompatMessage>[]): ParsedMessages {
+  const read = items.map(({ item, path }) => parseMessage(item, path));
   const last = read.at(-1);
   if (last && !last.text.trim()) {
-    if (last.files.length === 0) throw createContentError(`${param}.${read.length - 1}`, 'The last message is empty');
+    if (last.files.length === 0) throw createContentError(items.at(-1)!.path, 'The last message is empty');
     last.text = last.files.length > 1 ? '[see the files]' : '[see the file]';
   }
   return collectMessages(read);
@@ -86,6 +85,3 @@ function collectMessages(read: readonly (Content & { role: string })[]): ParsedM
     files: read.flatMap(({ files }) => files),
   };
 }
-
-const createContentError = (path: string, message: string) =>
-  new AppError('invalid', message, { code: 'unsupported_content', errors: [{ path, message }] });

@@ -23,14 +23,15 @@ import {
   waitForEnd,
 } from '../runs.ts';
 import { continueRun, listToolOutputs, parseClientTools } from './client-tools.ts';
-import { loadContinuation, prepareContext } from './context.ts';
+import { loadContinuation, loadReferences, prepareContext } from './context.ts';
 import { conversationRoutes } from './conversations.ts';
 import { type PlacedFile, withFilePaths } from './files.ts';
 import { parseOutputSchema } from './formats.ts';
-import { parseMessages } from './messages.ts';
+import { parseMessages, parsePlacedMessages } from './messages.ts';
 import { getModel, listModels } from './models.ts';
 import { type ParsedParameters, parseEffort, parseParameters } from './parameters.ts';
 import { createChunks, findFinishReason, parseTaskId, streamResponseEvents, toChatCompletion, toResponse } from './replies.ts';
+import { isRecordOnly, placeItems, selectItems } from './response-items.ts';
 import { parseForcedFunctions } from './tool-choice.ts';
 
 /** Serves agents and workflows as models of OpenAI's API: its clients change only the base URL. */
@@ -140,13 +141,13 @@ function parseTools({ tools, tool_choice, parallel_tool_calls }: AskedTools) {
 
 /** Reads the parameters and the effort of a request, and adds their warnings to the reply. */
 function parseSettings(
-  { strict_parameters }: CompatServices,
-  { body, effort, shape, param, ...input }: AskedSettings,
+  services: CompatServices,
+  { body, effort, shape, param, warnings: earlier_warnings = [], ...input }: AskedSettings,
 ): Omit<ParsedParameters, 'warnings'> & { reasoning_effort?: string | undefined; warned: { warnings?: Warning[] } } {
-  const strict = strict_parameters || input.strict;
+  const strict = isStrict(services, input);
   const { warnings, ...settings } = parseParameters(body, { honoured: Object.keys(shape), strict });
   const { warnings: effort_warnings, ...asked_effort } = parseEffort(effort, param, strict);
-  const all = [...warnings, ...effort_warnings];
+  const all = [...earlier_warnings, ...warnings, ...effort_warnings];
   input.note(...all);
   return { ...settings, ...asked_effort, warned: all.length > 0 ? { warnings: all } : {} };
 }
@@ -158,7 +159,12 @@ interface AskedSettings extends Pick<Ordering<unknown>, 'note' | 'strict'> {
   effort: string | null | undefined;
   /** The parameter that contained the effort. */
   param: string;
+  /** Warnings about other parts of the request. */
+  warnings?: Warning[];
 }
+
+const isStrict = ({ strict_parameters }: CompatServices, { strict }: Pick<Ordering<unknown>, 'strict'>) =>
+  strict_parameters || strict;
 
 async function chat(services: CompatServices, input: Ordering<ChatCompletionRequest>, caller: Caller) {
   const { body, once, holdOpen, signal } = input;
@@ -205,21 +211,34 @@ const streamChat = (services: CompatServices, { started, model, counts_usage, wa
     yield { data: '[DONE]' };
   }, started.id);
 
+/** Parses the input of a response: the items that the agent is given, and the results that continue a waiting run. */
+async function parseInput(
+  services: CompatServices,
+  { body: { input }, ...asked }: Pick<Ordering<ResponseRequest>, 'body' | 'strict'>,
+  caller: Caller,
+) {
+  if (typeof input === 'string')
+    return { items: placeItems([{ role: 'user', content: input }], 'input'), outputs: [], warnings: [] };
+  const sent_items = await loadReferences(services, input, caller);
+  const outputs = listToolOutputs(sent_items.filter((item) => !isRecordOnly(item)));
+  return { ...selectItems(sent_items, 'input', isStrict(services, asked)), outputs };
+}
+
 async function respond(services: CompatServices, asked: Ordering<ResponseRequest>, caller: Caller) {
   const { body, once, holdOpen, signal } = asked;
-  const { model, input, instructions, stream, background, reasoning, text } = body;
+  const { model, instructions, stream, background, reasoning, text } = body;
+  const { items: placed_items, outputs, warnings } = await parseInput(services, asked, caller);
   const { format, ...other_text } = text ?? {};
   const parameters = { ...body, ...other_text };
   const { shape } = ResponseRequest;
   const effort = { effort: reasoning?.effort, param: 'reasoning.effort' };
-  const { warned, ...settings } = parseSettings(services, { ...asked, body: parameters, shape, ...effort });
+  const { warned, ...settings } = parseSettings(services, { ...asked, body: parameters, shape, ...effort, warnings });
   const output_schema = await parseOutputSchema(services, { param: 'text.format', format, caller });
   const ruled = instructions ? [{ role: INSTRUCTIONS, text: instructions }] : [];
   const run_options = { ...settings, output_schema, ...parseTools(body as AskedTools) };
-  const outputs = typeof input === 'string' ? [] : listToolOutputs(input);
   const continued = await loadContinuation(services, body, caller);
-  const items = typeof input === 'string' ? [{ role: 'user', content: input }] : input;
-  const { text_messages, files } = parseMessages(items, 'input');
+  const { text_messages, files } = parsePlacedMessages(placed_items);
+  const items = placed_items.map(({ item }) => item);
   const begin = async () => {
     const { turn, ...before } = await prepareContext(services, { continued, items, files: files.length }, caller);
     const order = { model, ...toPrompt([...ruled, ...before.text_messages, ...text_messages]), ...run_options, turn };
