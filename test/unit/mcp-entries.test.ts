@@ -178,6 +178,99 @@ describe('a server', () => {
   });
 });
 
+const SERVER = 'https://x.example/mcp';
+const http = { type: 'http', url: SERVER };
+
+describe('a server behind mcp-remote', () => {
+  it.each([
+    ['npx', { command: 'npx', args: ['-y', 'mcp-remote', SERVER] }, http],
+    ['a version', { command: 'npx', args: ['mcp-remote@0.1.37', SERVER] }, http],
+    ['the latest version', { command: 'npx', args: ['-y', 'mcp-remote@latest', SERVER] }, http],
+    ['a package', { command: 'npx', args: ['-p', 'mcp-remote@latest', 'mcp-remote', SERVER] }, http],
+    ['Windows', { command: 'cmd', args: ['/c', 'npx.cmd', '-y', 'mcp-remote', SERVER] }, http],
+    ['a list', { command: ['bunx', 'mcp-remote', SERVER] }, http],
+    ['pnpm', { command: 'pnpm', args: ['dlx', 'mcp-remote', SERVER] }, http],
+    ['npm', { command: 'npm', args: ['exec', '--', 'mcp-remote', SERVER] }, http],
+    ['node', { command: '/usr/bin/node', args: ['/x/node_modules/mcp-remote/dist/proxy.js', SERVER] }, http],
+    ['its own name', { command: 'mcp-remote', args: [SERVER], disabled: true }, { ...http, disabled: true }],
+    ['allowed tools', { command: 'npx', args: ['mcp-remote', SERVER], includeTools: ['a'] }, { ...http, allowed_tools: ['a'] }],
+    [
+      'a port and options',
+      { command: 'npx', args: ['mcp-remote', SERVER, '3334', '--host', 'h', '--debug', '--allow-http'] },
+      http,
+    ],
+    [
+      'headers',
+      {
+        command: 'npx',
+        args: ['mcp-remote', SERVER, '--header', 'Authorization: Bearer a:b', '--header', 'X-A:1', '--header=X-B:'],
+      },
+      { ...http, headers: { Authorization: 'Bearer a:b', 'X-A': '1', 'X-B': '' } },
+    ],
+    [
+      'a header from its environment',
+      { command: 'npx', args: ['mcp-remote', SERVER, '--header', `Authorization:\${AUTH}`], env: { AUTH: 'Bearer x' } },
+      { ...http, headers: { Authorization: 'Bearer x' } },
+    ],
+    [
+      'a header from another environment',
+      { command: 'npx', args: ['mcp-remote', SERVER, '--header', `Authorization:Bearer \${TOKEN}`] },
+      { ...http, headers: { Authorization: `Bearer \${TOKEN}` } },
+    ],
+    ['a URL from its environment', { command: 'npx', args: ['mcp-remote', `\${URL}`], env: { URL: SERVER } }, http],
+    [
+      'the older transport',
+      { command: 'npx', args: ['mcp-remote', SERVER, '--transport', 'sse-only'] },
+      { ...http, type: 'sse' },
+    ],
+    [
+      'the address of the older transport',
+      { command: 'npx', args: ['mcp-remote', 'https://x.example/sse'] },
+      { type: 'sse', url: 'https://x.example/sse' },
+    ],
+    [
+      'such an address of the newer one',
+      { command: 'npx', args: ['mcp-remote', 'https://x.example/sse', '--transport', 'http-only'] },
+      { type: 'http', url: 'https://x.example/sse' },
+    ],
+  ])('by %s becomes one with its URL', (_, raw, entry) => {
+    expect(parseMcpEntry('x', raw)).toEqual({ entry, warnings: [] });
+  });
+
+  it.each([
+    ['a filter of tools', { args: ['mcp-remote', SERVER, '--ignore-tool', 'delete*'] }, 'args', /--ignore-tool/],
+    [
+      'a client',
+      { args: ['mcp-remote', SERVER, '--static-oauth-client-info', '{"client_secret":"s3"}'] },
+      'args',
+      /--static-oauth/,
+    ],
+    ['an unknown option', { args: ['mcp-remote', '--new', SERVER] }, 'args', /--new/],
+    ['a header without a name', { args: ['mcp-remote', SERVER, '--header', 's3'] }, 'args', /--header/],
+    ['another variable', { args: ['mcp-remote', SERVER], env: { NODE_EXTRA_CA_CERTS: '/s3' } }, 'env', /NODE_EXTRA_CA_CERTS/],
+  ])('with %s is converted with a warning', (_, raw, field, sentence) => {
+    const { entry, warnings } = parseMcpEntry('x', { command: 'npx', ...raw });
+    expect([entry, warnings]).toEqual([http, [{ path: `mcpServers.x.${field}`, message: expect.stringMatching(sentence) }]]);
+    expect(JSON.stringify(warnings)).not.toContain('s3');
+  });
+
+  it.each([
+    ['no address', { command: 'npx', args: ['-y', 'mcp-remote'] }],
+    ['another address', { command: 'npx', args: ['-y', 'mcp-remote', 'x.example/mcp'] }],
+  ])('with %s stays as it is, with a warning', (_, raw) => {
+    const { entry, warnings } = parseMcpEntry('x', raw);
+    expect([entry, warnings.map(({ path }) => path)]).toEqual([raw, ['mcpServers.x.args']]);
+  });
+
+  it.each([
+    { command: 'docker', args: ['run', 'mcp-remote', SERVER] },
+    { command: 'npx', args: ['-y', 'mcp-remote-server', SERVER] },
+    { command: 'npx', args: ['-y', '@x/mcp-remote', SERVER] },
+  ])('is not meant by %j', (raw) => {
+    expect(parseMcpEntry('x', raw)).toEqual({ entry: raw, warnings: [] });
+  });
+});
+
 describe('a value', () => {
   const probe = { pathRefusal: async () => null, starts_stdio: true };
   const listPlaceholders = async (headers: Record<string, string>) =>

@@ -5,6 +5,7 @@ import { isExactNumber } from '../../domain/exact-json.ts';
 import { isRecord } from '../../domain/records.ts';
 import { checkUnknownFields, findUnknownFields } from '../http/fields.ts';
 import { parseValue } from '../http/validate.ts';
+import { convertMcpRemote } from './mcp-remote.ts';
 
 type Json = Record<string, unknown>;
 
@@ -79,11 +80,14 @@ interface ReadEntry {
 export function parseMcpEntry(name: string, raw: unknown): ReadEntry {
   if (!isRecord(raw)) throw unprocessable([{ path: name, message: 'A server is an object with `command` or `url`' }]);
   const respelled = respell(raw);
-  const entry = parseValue(McpEntrySchema, respelled, name);
-  const unknown = findUnknownFields(McpEntrySchema, respelled);
+  const { entry, problems } = convertMcpRemote(parseValue(McpEntrySchema, respelled, name));
+  const unknown = checkUnknownFields(findUnknownFields(McpEntrySchema, respelled));
   return {
     entry,
-    warnings: checkUnknownFields(unknown).map(({ path, message }) => ({ path: `mcpServers.${name}.${path}`, message })),
+    warnings: [...unknown, ...problems.map(({ field, message }) => ({ path: field, message }))].map(({ path, message }) => ({
+      path: `mcpServers.${name}.${path}`,
+      message,
+    })),
   };
 }
 

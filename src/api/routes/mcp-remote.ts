@@ -1,0 +1,107 @@
+import type { McpEntry } from '../../contracts/mcps.ts';
+
+/** Commands that start a package, with the words that some of them have before its name. */
+const RUNNERS = /^(?:.*[\\/])?(?:npx|bunx|bun|npm|pnpm|yarn|node|mcp-remote)$/;
+const PROGRAM = /^(?:(?!@).*[\\/])?mcp-remote(?:@[\w.^~+-]+)?(?:[\\/]dist[\\/]proxy\.js)?$/;
+
+/** Options of mcp-remote that concern its own process alone, with the number of their values. */
+const WITHOUT_EFFECT: Record<string, number> = {
+  ...{ '--allow-http': 0, '--debug': 0, '--silent': 0, '--enable-proxy': 0, '--host': 1, '--auth-timeout': 1 },
+};
+
+/** Its options for things that are set up otherwise here, with the number of their values. */
+const SET_ELSEWHERE: Record<string, number> = {
+  ...{ '--ignore-tool': 1, '--resource': 1, '--static-oauth-client-metadata': 1, '--static-oauth-client-info': 1 },
+};
+
+interface Conversion {
+  entry: McpEntry;
+  /** What the server does not have here, and the field that said it. */
+  problems: { field: string; message: string }[];
+}
+
+/**
+ * Converts an entry that runs mcp-remote, which connects programs without HTTP to a server with it, to an entry with the server's
+ * URL and headers. Any other entry stays as it is.
+ */
+export function convertMcpRemote(entry: McpEntry): Conversion {
+  const { command = '', args = [], env = {}, url, headers, type: _type, transport: _transport, ...rest } = entry;
+  const words = [command, ...args];
+  const start = RUNNERS.test(command) ? words.findLastIndex((word) => PROGRAM.test(word)) : -1;
+  if (start < 0) return { entry, problems: [] };
+  const options = parseOptions(words.slice(start + 1), env);
+  if (!options.url) {
+    const message =
+      'mcp-remote is given no http:// or https:// address here: replace the entry by one with the `url` of its server';
+    return { entry, problems: [{ field: 'args', message }] };
+  }
+  const unused = Object.keys(env).filter((name) => !options.used_names.has(name));
+  const all_headers = { ...headers, ...options.headers };
+  return {
+    entry: {
+      ...rest,
+      type: isSse(options) ? 'sse' : 'http',
+      url: options.url,
+      ...(Object.keys(all_headers).length > 0 ? { headers: all_headers } : {}),
+    },
+    problems: [
+      ...options.unknown.map((name) => ({
+        field: 'args',
+        message: `${name} of mcp-remote has no effect: the server is connected without it; see its tools, headers and sign-in here`,
+      })),
+      ...(unused.length > 0
+        ? [
+            {
+              field: 'env',
+              message: `${unused.join(', ')} has no effect: no program is started, the server is connected at its URL`,
+            },
+          ]
+        : []),
+    ],
+  };
+}
+
+interface Options {
+  url?: string | undefined;
+  transport?: string | undefined;
+  headers: Record<string, string>;
+  /** Options that are not converted. */
+  unknown: string[];
+  /** The variables that the options contain. */
+  used_names: Set<string>;
+}
+
+const HEADER = /^\s*([\w!#$%&'*+.^`|~-]+)\s*:\s*(.*)$/s;
+
+function parseOptions(words: readonly string[], env: Record<string, string>): Options {
+  const options: Options = { headers: {}, unknown: [], used_names: new Set() };
+  const fill = (text: string) =>
+    text.replaceAll(/\$\{([^}]+)\}/g, (placeholder, name: string) => {
+      if (!Object.hasOwn(env, name)) return placeholder;
+      options.used_names.add(name);
+      return env[name]!;
+    });
+  const rest = [...words];
+  for (let word = rest.shift(); word !== undefined; word = rest.shift()) {
+    const [name = '', inline_value] = word.split(/=(.*)/s);
+    const takeValue = () => inline_value ?? rest.shift() ?? '';
+    if (!word.startsWith('-')) {
+      if (/^https?:\/\//i.test(fill(word))) options.url ??= fill(word);
+      // The only other word is the port of the sign-in.
+      else if (!/^\d+$/.test(word)) options.unknown.push('A word');
+    } else if (name === '--header') {
+      const [, header, value] = HEADER.exec(fill(takeValue())) ?? [];
+      if (header) options.headers[header] = value!;
+      else options.unknown.push(name);
+    } else if (name === '--transport') options.transport = takeValue();
+    else {
+      if (!(name in WITHOUT_EFFECT)) options.unknown.push(name.slice(0, 100));
+      if ((WITHOUT_EFFECT[name] ?? SET_ELSEWHERE[name]) === 1) takeValue();
+    }
+  }
+  return options;
+}
+
+/** mcp-remote finds the transport by trying both. By custom, the address of the older one ends in /sse. */
+const isSse = ({ url = '', transport = '' }: Options) =>
+  transport.startsWith('sse') || (transport !== 'http-only' && /\/sse\/?(?:[?#]|$)/.test(url));
