@@ -138,13 +138,16 @@ describe('a call', () => {
   afterAll(() => bench.runner.close());
   /** Works like pydantic's, which is not installed for every interpreter. */
   const FIELD = [
-    'import types, sys, enum',
+    'import types, sys, enum, datetime, dataclasses, collections.abc',
     'from typing import *',
     'class FieldInfo:',
     '  def __init__(self, default=..., default_factory=None):',
     '    self.default, self.default_factory = default, default_factory',
     'FieldInfo.__module__ = "pydantic.fields"',
     'Field = FieldInfo',
+    'class Day(TypedDict):\n  day: datetime.date',
+    'T = TypeVar("T")\n@dataclasses.dataclass\nclass Box(Generic[T]):\n  item: T',
+    'class Root:\n  __pydantic_root_model__ = True\n  def __init__(self, root): self.root = root\n  model_validate = classmethod(lambda cls, v: cls(v))',
     'class Planet(enum.Enum):\n  EARTH = (5, 6)\n  MARS = (7, 8)\n  NAMED = "n"',
   ].join('\n');
 
@@ -160,6 +163,13 @@ describe('a call', () => {
     ['a member by its tuple', 'x: Planet', 'x.name', { x: [7, 8] }, 'MARS'],
     ['a member by its name', 'x: Planet', 'x.name', { x: 'EARTH' }, 'EARTH'],
     ['a member of a Literal', 'x: Literal[Planet.NAMED]', 'x.name', { x: 'n' }, 'NAMED'],
+    ['a date beside a hint that does not exist', 'x: datetime.date, y: "Nothing" = None', 'x.year', { x: '2024-05-06' }, 2024],
+    ['all of a tuple without a fixed length', 'x: tuple[int, *tuple[str, ...]]', 'x', { x: [1, 'a', 'b'] }, [1, 'a', 'b']],
+    ['a date in a TypedDict', 'x: Day', 'x["day"].year', { x: { day: '2024-05-06' } }, 2024],
+    ['keys that are numbers', 'x: dict[int, str]', 'x[1]', { x: { 1: 'a' } }, 'a'],
+    ['a generic dataclass', 'x: Box[int]', 'x.item', { x: { item: 5 } }, 5],
+    ['a model of a list', 'x: Root', 'x.root', { x: [1] }, [1]],
+    ['a set by its abstract name', 'x: collections.abc.Set[int]', 'isinstance(x, frozenset)', { x: [1] }, true],
     ['a set in Annotated', 'x: Annotated[set, "unique"]', 'len(x)', { x: [1, 1] }, 1],
   ])('gets %s', async (_, parameters, result, args, value) => {
     expect(await bench.value(`${FIELD}\ndef tool(${parameters}): return ${result}`, { arguments: args })).toEqual(value);

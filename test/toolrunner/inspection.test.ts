@@ -9,7 +9,8 @@ afterAll(() => runner.close());
 
 /** The schema of the parameter `x` with this hint. */
 async function hint(annotation: string, head = ''): Promise<unknown> {
-  const { inferred_schema, error } = await runner.inspect('tool', `${head}\ndef tool(x: ${annotation}): pass`);
+  const source = `${head}\ndef tool(x: ${annotation}): pass\nclass Later: pass`;
+  const { inferred_schema, error } = await runner.inspect('tool', source);
   expect(error).toBeNull();
   return (inferred_schema.properties as Record<string, unknown>).x;
 }
@@ -45,10 +46,40 @@ describe('inferring a schema', () => {
     ['"x"', { type: 'string', default: 'x' }],
     ['None', { type: ['string', 'null'], default: null }],
     ['LIMIT', { type: 'integer', default: 9 }],
-    ['print', { type: 'string' }],
+    ['(-1)', { type: 'integer', default: -1 }],
+    ['"a" "b"', { type: 'string', default: 'ab' }],
   ])('takes the type of the default %s for a parameter without a hint', async (value, schema) => {
     const { inferred_schema } = await runner.inspect('tool', `LIMIT = 9\ndef tool(a, x=${value}): pass`);
     expect(inferred_schema).toMatchObject({ properties: { a: { type: 'string' }, x: schema }, required: ['a'] });
+  });
+
+  it.each(['print', '60 * 60', '[*range(3)]', '{1, 2}', 'b"x"', '...', 'LIMIT + 1', '1j', '"\\ud800"', '"\\0"'])(
+    'accepts any value for a parameter without a hint if the default is %s, and reports it',
+    async (value) => {
+      const { inferred_schema, warnings } = await runner.inspect('tool', `LIMIT = 9\ndef tool(a, x=${value}): pass`);
+      expect(inferred_schema).toEqual({ type: 'object', properties: { a: { type: 'string' }, x: {} }, required: ['a'] });
+      expect(warnings).toEqual([expect.stringContaining('any value of x is accepted')]);
+    },
+  );
+
+  it.each([
+    ['a BOM', '\ufeffdef tool(x: int): pass'],
+    ['CRLF', 'def tool(\r\n  x: int,\r\n):\r\n  return 1\r\n'],
+    ['CR alone', 'def tool(x: int):\r  return 1\r'],
+    ['tabs', 'def tool(x: int):\n\tif x:\n\t\treturn 1\n'],
+    ['form feeds', '\fdef tool(x: int): \f\n  return 1\n\f'],
+    ['a declared encoding', '# -*- coding: latin-1 -*-\ndef tool(x: int): return "é"'],
+    ['a first line of Unix', '#!/usr/bin/env python3\n# é\ndef tool(x: int): pass'],
+    ['hints that are not evaluated', 'from __future__ import annotations\ndef tool(x: int) -> Unknown: pass'],
+    ['a match statement', 'def tool(x: int):\n  match x:\n    case {"a": [1, *r], **k} if (y := 1): return y\n    case _: pass'],
+    ['nested f-strings', 'def tool(x: int):\n  return f"{f\'{x!r:>{10}}\'} {x=}"'],
+    ['a decorator', 'import functools\n@functools.lru_cache(maxsize=None)\ndef tool(x: int): pass'],
+    ['a position', 'def tool(x: int, /): pass'],
+    ['a continued line', 'def tool(x: \\\n    int): pass'],
+    ['an asynchronous generator', 'async def tool(x: int):\n  yield x'],
+  ])('reads a file with %s', async (_, source) => {
+    const { inferred_schema, error } = await runner.inspect('tool', source);
+    expect([error, inferred_schema]).toEqual([null, { type: 'object', properties: { x: { type: 'integer' } }, required: ['x'] }]);
   });
 
   it.each([
@@ -69,6 +100,9 @@ describe('inferring a schema', () => {
     ['tuple[int, ...]', { type: 'array', items: { type: 'integer' } }],
     ['set[str]', { type: 'array', items: { type: 'string' }, uniqueItems: true }],
     ['None', { type: 'null' }],
+    ['tuple[()]', { type: 'array', maxItems: 0 }],
+    ['"int | None"', { type: ['integer', 'null'] }],
+    ['"Later" | None', { type: ['object', 'null'] }],
   ])('reads %s', async (annotation, schema) => {
     expect(await hint(annotation)).toEqual(schema);
   });
@@ -90,6 +124,22 @@ describe('inferring a schema', () => {
     ['Annotated[list[int], Field(min_length=1)]', { type: 'array', items: { type: 'integer' }, minItems: 1 }],
     ['Sequence[str]', { type: 'array', items: { type: 'string' } }],
     ['Any', {}],
+    ['object', {}],
+    ['t.Callable[[int], str]', {}],
+    ['tuple[int, *tuple[str, ...]]', { type: 'array' }],
+    ['tuple[int, t.Unpack[Alias]]', { type: 'array' }],
+    ['t.Tuple[int, ...]', { type: 'array', items: { type: 'integer' } }],
+    ['cs.abc.Set[int]', { type: 'array', items: { type: 'integer' }, uniqueItems: true }],
+    ['t.AbstractSet[int]', { type: 'array', items: { type: 'integer' }, uniqueItems: true }],
+    ['frozenset[int]', { type: 'array', items: { type: 'integer' }, uniqueItems: true }],
+    ['Literal[()]', {}],
+    ['list[()]', {}],
+    ['Optional[Annotated[list, Field(min_length=1)]]', { type: ['array', 'null'], minItems: 1 }],
+    ['Annotated[Optional[list], Field(max_length=3)]', { type: ['array', 'null'], maxItems: 3 }],
+    ['Annotated[Positive, Field(le=5)]', { type: 'integer', exclusiveMinimum: 0, maximum: 5 }],
+    ['dt.time', { type: 'string', format: 'time' }],
+    ['dt.timedelta', { type: 'number', description: 'seconds' }],
+    ['bytes', { type: 'string', contentEncoding: 'base64' }],
     ['datetime', { type: 'string', format: 'date-time' }],
     ['dt.date', { type: 'string', format: 'date' }],
     ['UUID', { type: 'string', format: 'uuid' }],
@@ -104,6 +154,8 @@ describe('inferring a schema', () => {
       'from uuid import UUID',
       'from pydantic import Field',
       'Alias = list[int]',
+      'Positive = Annotated[int, Field(gt=0)]',
+      'import collections as cs',
       'UserId = NewType("UserId", int)',
     ];
     expect(await hint(annotation, head.join('\n'))).toEqual(schema);
@@ -115,18 +167,53 @@ describe('inferring a schema', () => {
     ['a partial TypedDict', 'class X(TypedDict, total=False):\n a: Required[int]\n b: str\n c: list', ['a']],
     ['a NamedTuple', 'class X(NamedTuple):\n a: int\n b: str = "x"\n c: list = []', ['a']],
     [
+      'a TypedDict whose wrappers are inside others',
+      'class X(TypedDict):\n a: "Required[int]"\n b: Annotated[NotRequired[str], "d"]\n c: "NotRequired[list]"',
+      ['a'],
+    ],
+    ['a called TypedDict', 'X = TypedDict("X", {"a": int, "b": NotRequired[str], "c": NotRequired[list]})', ['a']],
+    ['a called partial TypedDict', 'X = TypedDict("X", {"a": Required[int], "b": str, "c": list}, total=False)', ['a']],
+    [
+      'a dataclass with what its callers do not give',
+      '@dataclass\nclass X:\n a: InitVar[int]\n k: ClassVar = 1\n l: "ClassVar[int]" = 1\n i: int = field(init=False)\n _: KW_ONLY\n b: str = "x"\n c: list = None',
+      ['a'],
+    ],
+    [
+      'a pydantic model with aliases and private fields',
+      'class X(BaseModel):\n n: int = Field(alias="a")\n _p: int = 1\n m: str = Field("x", validation_alias="b")\n c: list = []',
+      ['a'],
+    ],
+    [
+      'a generic model',
+      'T = TypeVar("T")\nclass X(BaseModel, Generic[T]):\n a: int\n b: str = "x"\n c: list[T] = []',
+      ['a'],
+      'X[int]',
+    ],
+    [
       'a pydantic model',
       'class B(BaseModel):\n a: int = Field(..., ge=0)\nclass X(B):\n b: str = Field("x")\n c: list = Field(default_factory=list)',
       ['a'],
     ],
-  ])('reads %s of the same file', async (_, definition, required) => {
-    const schema = (await hint('X', definition)) as { properties: Record<string, { type: string }>; required: string[] };
+  ])('reads %s of the same file', async (_, definition, required, annotation = 'X') => {
+    const head = 'from typing import *\nfrom dataclasses import dataclass, field, InitVar, KW_ONLY\nfrom pydantic import *\n';
+    const schema = (await hint(annotation as string, `${head}${definition}`)) as {
+      properties: Record<string, { type: string }>;
+      required: string[];
+    };
     expect(Object.entries(schema.properties).map(([name, it]) => `${name}:${it.type}`)).toEqual([
       'a:integer',
       'b:string',
       'c:array',
     ]);
     expect(schema.required).toEqual(required);
+  });
+
+  it.each([
+    ['text', 'class X(str): pass'],
+    ['a list of pydantic', 'class X(RootModel[list[int]]): pass'],
+    ['a class of another file', 'from other import Base\nclass X(Base): pass'],
+  ])('accepts any value for a class that stands for %s', async (_, definition) => {
+    expect(await hint('X', definition)).toEqual({});
   });
 
   it('reads enums, self-reference and lists of classes', async () => {
@@ -163,6 +250,14 @@ describe('reading docstrings', () => {
       'Sphinx',
       'Adds.\n\n    Longer.\n\n    :param int a: the first\n        of two\n    :param b: the second\n    :type b: int\n    :returns: a sum\n    ',
     ],
+    [
+      'Google in a list',
+      'Adds.\n\n    Longer.\n\n    Args:\n        - `a` (int): the first\n          of two\n        - **b**: the second\n    ',
+    ],
+    [
+      'Epytext',
+      'Adds.\n\n    Longer.\n\n    @param a: the first\n        of two\n    @type a: int\n    @param b: the second\n    @return: a sum\n    ',
+    ],
   ])('knows the %s style', async (_, text) => {
     const found = await runner.inspect('add', `def add(a: int, b: int):\n    """${text}"""`);
     expect(found.description).toBe('Adds.\n\nLonger.');
@@ -170,6 +265,10 @@ describe('reading docstrings', () => {
       a: { type: 'integer', description: 'the first of two' },
       b: { type: 'integer', description: 'the second' },
     });
+  });
+
+  it('replaces characters that a database cannot store', async () => {
+    expect((await runner.inspect('f', 'def f():\n  "a\\0b\\ud800c"')).description).toBe('a\ufffdb?c');
   });
 
   it('takes the text before a Returns section when no parameter is described', async () => {

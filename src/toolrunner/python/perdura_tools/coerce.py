@@ -14,6 +14,7 @@ import datetime
 import decimal
 import enum
 import pathlib
+import sys
 import types
 import typing
 import uuid
@@ -21,6 +22,7 @@ from typing import Any, Callable
 
 UNIONS = (typing.Union, getattr(types, "UnionType", typing.Union))
 SEQUENCES = (list, collections.abc.Sequence, collections.abc.Iterable, collections.abc.Collection, collections.abc.MutableSequence)
+SETS = {set: set, frozenset: frozenset, collections.abc.Set: frozenset, collections.abc.MutableSet: set}
 MAPPINGS = (dict, collections.abc.Mapping, collections.abc.MutableMapping)
 
 
@@ -52,12 +54,25 @@ CONVERTERS: dict[Any, Callable[[Any], Any]] = {
 
 def coerce_arguments(function: Any, arguments: dict[str, Any]) -> dict[str, Any]:
     """Converts the arguments, and adds the defaults of `Field(…)`; raises a ValueError that names an argument that does not fit."""
-    try:
-        hints = typing.get_type_hints(function, include_extras=True)
-    except Exception:  # noqa: BLE001 - evaluating a hint may raise anything; the value can still be passed unchanged
-        hints = {}
+    hints = _hints(function, include_extras=True)
     given = {name: _named(name, value, hints.get(name)) for name, value in arguments.items()}
     return {**given, **_field_defaults(function, hints, given)}
+
+
+def _hints(owner: Any, include_extras: bool = False) -> dict[str, Any]:
+    """Returns the hints of a function or class, without those that cannot be evaluated: their values are passed unchanged."""
+    try:
+        return typing.get_type_hints(owner, include_extras=include_extras)
+    except Exception:  # noqa: BLE001 - evaluating a hint may raise anything
+        pass
+    names = getattr(owner, "__globals__", None) or vars(sys.modules.get(getattr(owner, "__module__", ""), types))
+    found: dict[str, Any] = {}
+    for name, hint in (getattr(owner, "__annotations__", None) or {}).items():
+        try:
+            found.update(typing.get_type_hints(types.SimpleNamespace(__annotations__={name: hint}), names, include_extras=include_extras))
+        except Exception:  # noqa: BLE001 - as above
+            continue
+    return found
 
 
 def _field_defaults(function: Any, hints: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
@@ -168,13 +183,20 @@ def _container(value: Any, origin: Any, parts: tuple[Any, ...]) -> Any:
     if isinstance(value, list):
         if origin is tuple:
             hints = parts[:1] * len(value) if len(parts) == 2 and parts[1] is Ellipsis else parts
+            if len(hints) != len(value):
+                return tuple(value)
             return tuple(coerce(item, hint) for item, hint in zip(value, hints))
-        if origin in (set, frozenset, *SEQUENCES):
+        if origin in (*SETS, *SEQUENCES):
             items = [coerce(item, parts[0]) for item in value]
-            return origin(items) if origin in (set, frozenset) else items
+            return SETS[origin](items) if origin in SETS else items
     if isinstance(value, dict) and origin in MAPPINGS and len(parts) == 2:
-        return {key: coerce(item, parts[1]) for key, item in value.items()}
-    return value
+        return {_key(key, parts[0]): coerce(item, parts[1]) for key, item in value.items()}
+    return _instance(value, origin) if isinstance(value, dict) and isinstance(origin, type) and origin not in MAPPINGS else value
+
+
+def _key(key: Any, hint: Any) -> Any:
+    """Converts a key, which is always text in JSON."""
+    return hint(key) if hint in (int, float) and isinstance(key, str) else coerce(key, hint)
 
 
 def _instance(value: Any, hint: type) -> Any:
@@ -182,11 +204,16 @@ def _instance(value: Any, hint: type) -> Any:
         return CONVERTERS[hint](value) if isinstance(value, (str, int, float, list)) else value
     if issubclass(hint, enum.Enum):
         return value if isinstance(value, hint) else _member(value, hint)
+    if getattr(hint, "__pydantic_root_model__", False) and not isinstance(value, hint):
+        return hint.model_validate(value)
     if not isinstance(value, dict):
         return value
+    if issubclass(hint, dict) and hasattr(hint, "__total__"):
+        hints = _hints(hint)
+        return {name: coerce(item, hints.get(name)) for name, item in value.items()}
     if hasattr(hint, "model_validate"):
         return hint.model_validate(value)
     if dataclasses.is_dataclass(hint) or (issubclass(hint, tuple) and hasattr(hint, "_fields")):
-        hints = typing.get_type_hints(hint)
+        hints = _hints(hint)
         return hint(**{name: coerce(item, hints.get(name)) for name, item in value.items()})
     return value

@@ -59,12 +59,8 @@ class Types:
     def _constant(self, hint: ast.Constant) -> Schema:
         if hint.value is None:
             return dict(NULL)
-        if isinstance(hint.value, str):
-            try:
-                return self.schema(ast.parse(hint.value.strip(), mode="eval").body)
-            except (SyntaxError, ValueError):
-                pass
-        return self._unknown(hint)
+        inner = self.unquoted(hint)
+        return self._unknown(hint) if inner is hint else self.schema(inner)
 
     def _named(self, hint: ast.expr) -> Schema:
         name = self.dotted(hint)
@@ -87,14 +83,16 @@ class Types:
         if factory == "NewType" and len(value.args) > 1:
             return self.schema(value.args[1])
         if factory == "TypedDict" and len(value.args) > 1 and isinstance(value.args[1], ast.Dict):
-            fields = value.args[1]
-            named = {key.value: self.schema(hint) for key, hint in zip(fields.keys, fields.values) if isinstance(key, ast.Constant)}
-            return {"type": "object", "properties": named, "required": list(named)}
+            fields = {key.value: hint for key, hint in zip(value.args[1].keys, value.args[1].values) if isinstance(key, ast.Constant)}
+            named = {key: self.schema(hint) for key, hint in fields.items()}
+            return {"type": "object", "properties": named, "required": [key for key in fields if classes.is_required(self, value, fields[key])]}
         return {} if factory == "TypeVar" else self._unknown(value)
 
     def _generic(self, hint: ast.Subscript) -> Schema:
         name = self.dotted(hint.value)
         args = hint.slice.elts if isinstance(hint.slice, ast.Tuple) else [hint.slice]
+        if not args:
+            return {"type": "array", "maxItems": 0} if name in ("tuple", "Tuple") else self._unknown(hint)
         if name == "Optional":
             return self._union([*args, ast.Constant(None)])
         if name == "Union":
@@ -107,21 +105,26 @@ class Types:
             unique = {"uniqueItems": True} if name in SETS else {}
             return {"type": "array", **self._items(args[0]), **unique}
         if name in ("tuple", "Tuple"):
-            return self._tuple(args)
+            return self._tuple(hint, args)
         if name in MAPS:
             values = self.schema(args[1]) if len(args) > 1 else {}
             return {"type": "object", "additionalProperties": values} if values else {"type": "object"}
         if name in TYPING_WRAPPERS:
             return self.schema(args[0])
+        if name in self.classes:
+            return classes.class_schema(self, name)
         return self._unknown(hint)
 
     def _items(self, hint: ast.expr) -> Schema:
         items = self.schema(hint)
         return {"items": items} if items else {}
 
-    def _tuple(self, args: list[ast.expr]) -> Schema:
+    def _tuple(self, hint: ast.expr, args: list[ast.expr]) -> Schema:
         if len(args) == 2 and isinstance(args[1], ast.Constant) and args[1].value is Ellipsis:
             return {"type": "array", **self._items(args[0])}
+        if any(isinstance(arg, ast.Starred) or (isinstance(arg, ast.Subscript) and self.dotted(arg.value) == "Unpack") for arg in args):
+            self.warn(hint, f"the length of {ast.unparse(hint)[:80]!r} is not fixed, so any list is accepted")
+            return {"type": "array"}
         return {"type": "array", "prefixItems": [self.schema(arg) for arg in args], "minItems": len(args), "maxItems": len(args)}
 
     def _literal_schema(self, hint: ast.expr, args: list[ast.expr]) -> Schema:
@@ -191,7 +194,8 @@ class Types:
 
     def _apply_rules(self, call: ast.Call, entry: Schema) -> dict[str, ast.expr]:
         given = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
-        is_array = entry.get("type") == "array"
+        kinds = entry.get("type")
+        is_array = "array" in (kinds if isinstance(kinds, list) else [kinds])
         for name, rule in FIELD_RULES.items():
             known, value = self.literal(given[name]) if name in given else (False, None)
             if known and is_json(value):
@@ -200,11 +204,7 @@ class Types:
 
     def has_default(self, hint: Optional[ast.expr]) -> bool:
         """Returns whether the hint is `Annotated[…, Field(…)]` whose Field has a default."""
-        if isinstance(hint, ast.Constant) and isinstance(hint.value, str):
-            try:
-                hint = ast.parse(hint.value.strip(), mode="eval").body
-            except (SyntaxError, ValueError):
-                return False
+        hint = self.unquoted(hint) if hint else hint
         if isinstance(hint, ast.Name) and hint.id in self._aliases and hint.id not in self.open:
             self.open.append(hint.id)
             try:
@@ -221,18 +221,15 @@ class Types:
         """Returns the full name of an expression, with import aliases resolved and typing modules removed; '' if it is
         not a name.
         """
-        if isinstance(node, ast.Name):
-            name = self._imported.get(node.id, node.id)
-        elif isinstance(node, ast.Attribute):
-            base = self.dotted(node.value)
-            name = f"{base}.{node.attr}" if base else node.attr if self._is_typing(node.value) else ""
-        else:
-            return ""
+        name = self._full_name(node)
         module, _, last = name.rpartition(".")
         return last if module in TYPING_MODULES else name
 
-    def _is_typing(self, node: ast.expr) -> bool:
-        return isinstance(node, ast.Name) and self._imported.get(node.id) in TYPING_MODULES
+    def _full_name(self, node: ast.expr) -> str:
+        if isinstance(node, ast.Name):
+            return self._imported.get(node.id, node.id)
+        base = self._full_name(node.value) if isinstance(node, ast.Attribute) else ""
+        return f"{base}.{node.attr}" if base else ""
 
     def last_name(self, node: ast.expr) -> str:
         return self.dotted(node).rpartition(".")[2]
@@ -246,6 +243,15 @@ class Types:
             return True, ast.literal_eval(node)
         except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
             return False, None
+
+    def unquoted(self, hint: ast.expr) -> ast.expr:
+        """Returns the expression of a hint in quotes; any other hint unchanged."""
+        if isinstance(hint, ast.Constant) and isinstance(hint.value, str):
+            try:
+                return ast.parse(hint.value.strip(), mode="eval").body
+            except (SyntaxError, ValueError):
+                pass
+        return hint
 
     def _unknown(self, hint: ast.expr) -> Schema:
         self.warn(hint, f"no schema for the hint {ast.unparse(hint)[:80]!r}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Any, Iterator, Optional
+from typing import TYPE_CHECKING, Any, Iterator, Optional, Union
 
 from .schemas import JSON_NAMES, Schema, enumeration, is_json
 
@@ -31,7 +31,8 @@ def class_schema(types: "Types", name: str) -> Schema:
     finally:
         types.open.pop()
     types.warn(node, f"class {name} is not a dataclass, TypedDict, NamedTuple, model or enum")
-    return {"type": "object"}
+    # A class with bases, such as a subclass of str or a RootModel, may stand for any value.
+    return {} if set(bases) - {"object", "Generic", "Protocol", "ABC"} else {"type": "object"}
 
 
 def _ancestors(types: "Types", name: str) -> set[str]:
@@ -124,12 +125,12 @@ def _object(types: "Types", node: ast.ClassDef, bases: list[str]) -> Schema:
             required += inherited.get("required", [])
     is_typed_dict = _is_typed_dict(types, node)
     for field in node.body:
-        if not isinstance(field, ast.AnnAssign) or not isinstance(field.target, ast.Name) or _wrapper(types, field) == "ClassVar":
+        if not isinstance(field, ast.AnnAssign) or not isinstance(field.target, ast.Name) or _is_not_given(types, node, field):
             continue
-        name = field.target.id
+        name = _name(types, field)
         properties[name], needed = _field(types, field)
         if is_typed_dict:
-            needed = _typed_dict_needs(types, node, field)
+            needed = is_required(types, node, field.annotation)
         required = [other for other in required if other != name] + ([name] if needed else [])
     schema: Schema = {"type": "object", "properties": properties, "required": required}
     text = ast.get_docstring(node)
@@ -144,7 +145,7 @@ def _field(types: "Types", field: ast.AnnAssign) -> tuple[Schema, bool]:
     if isinstance(field.value, ast.Call) and types.last_name(field.value.func) in ("Field", "field"):
         entry, optional = types.apply_field(field.value, entry)
         return entry, not optional
-    known, value = types.literal(field.value)
+    known, value = types.literal(types.value_of(field.value))
     if known and is_json(value):
         entry["default"] = value
     return entry, False
@@ -155,13 +156,42 @@ def _is_typed_dict(types: "Types", node: ast.ClassDef) -> bool:
     return "TypedDict" in names or any(base in types.classes and base != node.name and _is_typed_dict(types, types.classes[base]) for base in names)
 
 
-def _typed_dict_needs(types: "Types", node: ast.ClassDef, field: ast.AnnAssign) -> bool:
-    wrapper = _wrapper(types, field)
-    if wrapper in ("Required", "NotRequired"):
-        return wrapper == "Required"
+def is_required(types: "Types", node: Union[ast.ClassDef, ast.Call], hint: ast.expr) -> bool:
+    """Returns whether a TypedDict, as a class or a call, requires a key with this hint."""
+    wrappers = _wrappers(types, hint)
+    if "Required" in wrappers or "NotRequired" in wrappers:
+        return "Required" in wrappers
     return not any(keyword.arg == "total" and types.literal(keyword.value) == (True, False) for keyword in node.keywords)
 
 
-def _wrapper(types: "Types", field: ast.AnnAssign) -> str:
-    hint = field.annotation
-    return types.last_name(hint.value) if isinstance(hint, ast.Subscript) else ""
+def _wrappers(types: "Types", hint: ast.expr) -> list[str]:
+    """Lists the names around a hint, such as `Annotated` and `NotRequired`, from the outside."""
+    hint = types.unquoted(hint)
+    if not isinstance(hint, ast.Subscript):
+        return [types.last_name(hint)]
+    name = types.last_name(hint.value)
+    if name not in ("Annotated", "Required", "NotRequired", "ReadOnly", "Final", "ClassVar"):
+        return [name]
+    inner = hint.slice.elts[0] if isinstance(hint.slice, ast.Tuple) and hint.slice.elts else hint.slice
+    return [name, *_wrappers(types, inner)]
+
+
+def _is_not_given(types: "Types", node: ast.ClassDef, field: ast.AnnAssign) -> bool:
+    """Returns whether a field is none that a caller gives: of the class, a mark, private of a model, or set by the dataclass itself."""
+    if {"ClassVar", "KW_ONLY"} & set(_wrappers(types, field.annotation)):
+        return True
+    if field.target.id.startswith("_") and "BaseModel" in _ancestors(types, node.name):
+        return True
+    return any(keyword.arg == "init" and types.literal(keyword.value) == (True, False) for keyword in _field_keywords(types, field))
+
+
+def _field_keywords(types: "Types", field: ast.AnnAssign) -> list[ast.keyword]:
+    is_field = isinstance(field.value, ast.Call) and types.last_name(field.value.func) in ("Field", "field")
+    return field.value.keywords if is_field else []
+
+
+def _name(types: "Types", field: ast.AnnAssign) -> str:
+    """Returns the name by which a value is given: that of a model's alias, if it has one."""
+    found = {keyword.arg: types.literal(keyword.value)[1] for keyword in _field_keywords(types, field)}
+    names = [found.get(key) for key in ("validation_alias", "alias") if isinstance(found.get(key), str)]
+    return names[0] if names else field.target.id

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-SPHINX = re.compile(r"\s*:(?:param|parameter|arg|argument|key|keyword)\s+(?:[^:]*?\s)?\*{0,2}(\w+)\s*:\s*(.*)")
-SPHINX_FIELD = re.compile(r"\s*:\w[^:]*:")
+SPHINX = re.compile(r"\s*[:@](?:param|parameter|arg|argument|key|keyword)\s+(?:[^:]*?\s)?\*{0,2}(\w+)\s*:\s*(.*)")
+SPHINX_FIELD = re.compile(r"\s*[:@]\w[^:]*:")
 GOOGLE_HEAD = re.compile(r"(\s*)(Args|Arguments|Parameters|Params|Keyword Args|Keyword Arguments):\s*")
-GOOGLE_ITEM = re.compile(r"\*{0,2}(\w+)\s*(?:\((?:[^()]|\([^()]*\))*\))?\s*:\s*(.*)")
+GOOGLE_ITEM = re.compile(r"(?:[-*+]\s+)?[*`]{0,2}(\w+)[*`]{0,2}\s*(?:\((?:[^()]|\([^()]*\))*\))?\s*:\s*(.*)")
 NUMPY_HEAD = re.compile(r"\s*(?:Other )?Parameters\s*")
 UNDERLINE = re.compile(r"\s*-{3,}\s*")
 SECTION = re.compile(r"\s*(Returns?|Yields?|Raises|Examples?|Notes?|See Also|Warnings?|References):?\s*")
@@ -16,7 +16,8 @@ SECTION = re.compile(r"\s*(Returns?|Yields?|Raises|Examples?|Notes?|See Also|War
 
 
 def parse_docstring(text: str) -> tuple[str, dict[str, str]]:
-    lines = text.expandtabs().splitlines()
+    # A database stores neither NUL nor a lone surrogate.
+    lines = text.replace("\0", "\ufffd").encode(errors="replace").decode().expandtabs().splitlines()
     for index, line in enumerate(lines):
         if SPHINX.match(line):
             return _summary(lines[:index]), _sphinx(lines[index:])

@@ -6,9 +6,9 @@ from typing import Any
 
 TYPING_MODULES = {"typing", "typing_extensions", "collections.abc", "collections", "builtins", "types"}
 ARRAYS = {"list", "List", "Sequence", "MutableSequence", "Iterable", "Collection"}
-SETS = {"set", "Set", "frozenset", "FrozenSet"}
+SETS = {"set", "Set", "frozenset", "FrozenSet", "AbstractSet", "MutableSet"}
 MAPS = {"dict", "Dict", "Mapping", "MutableMapping", "OrderedDict", "defaultdict"}
-TYPING_WRAPPERS = {"Required", "NotRequired", "ReadOnly", "Final", "ClassVar"}
+TYPING_WRAPPERS = {"Required", "NotRequired", "ReadOnly", "Final", "ClassVar", "dataclasses.InitVar"}
 
 PLAIN: dict[str, dict[str, Any]] = {
     "str": {"type": "string"},

@@ -15,10 +15,13 @@ EXACT_INTEGERS = 1 << 53
 
 
 def is_json(value: Any) -> bool:
-    """Returns whether a schema can contain the value: JSON has it, and it arrives unchanged."""
+    """Returns whether a schema can contain the value: JSON has it, it arrives unchanged, and a database can store it."""
     try:
-        json.dumps(value, allow_nan=False)
+        text = json.dumps(value, allow_nan=False, ensure_ascii=False)
+        text.encode()
     except (TypeError, ValueError, RecursionError):
+        return False
+    if "\\u0000" in text:
         return False
     return type(value) is not int or abs(value) <= EXACT_INTEGERS
 

@@ -111,6 +111,9 @@ def _property(parameter: ast.arg, default: Optional[ast.expr], types: Types) -> 
         if parameter.annotation is None:
             entry = _type_of_default(value)
         entry["default"] = value
+    elif parameter.annotation is None:
+        types.warn(default, f"the type of the default {ast.unparse(default)[:80]!r} cannot be read, so any value of {parameter.arg} is accepted")
+        entry = {}
     return entry, True
 
 
