@@ -163,7 +163,7 @@ describe('a call', () => {
     ['a member by its tuple', 'x: Planet', 'x.name', { x: [7, 8] }, 'MARS'],
     ['a member by its name', 'x: Planet', 'x.name', { x: 'EARTH' }, 'EARTH'],
     ['a member of a Literal', 'x: Literal[Planet.NAMED]', 'x.name', { x: 'n' }, 'NAMED'],
-    ['a date beside a hint that does not exist', 'x: datetime.date, y: "Nothing" = None', 'x.year', { x: '2024-05-06' }, 2024],
+    ['a date next to a hint that does not exist', 'x: datetime.date, y: "Nothing" = None', 'x.year', { x: '2024-05-06' }, 2024],
     ['all of a tuple without a fixed length', 'x: tuple[int, *tuple[str, ...]]', 'x', { x: [1, 'a', 'b'] }, [1, 'a', 'b']],
     ['a date in a TypedDict', 'x: Day', 'x["day"].year', { x: { day: '2024-05-06' } }, 2024],
     ['keys that are numbers', 'x: dict[int, str]', 'x[1]', { x: { 1: 'a' } }, 'a'],

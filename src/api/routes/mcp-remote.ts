@@ -71,7 +71,14 @@ interface Options {
   used_names: Set<string>;
 }
 
-const HEADER = /^\s*([\w!#$%&'*+.^`|~-]+)\s*:\s*(.*)$/s;
+const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]+$/;
+
+/** Parses `Name: value`; null if the text has another form. */
+function parseHeader(text: string): { header: string; value: string } | null {
+  const colon = text.indexOf(':');
+  const header = text.slice(0, Math.max(0, colon)).trim();
+  return HEADER_NAME.test(header) ? { header, value: text.slice(colon + 1).trimStart() } : null;
+}
 
 function parseOptions(words: readonly string[], env: Record<string, string>): Options {
   const options: Options = { headers: {}, unknown: [], used_names: new Set() };
@@ -90,8 +97,8 @@ function parseOptions(words: readonly string[], env: Record<string, string>): Op
       // The only other word is the port of the sign-in.
       else if (!/^\d+$/.test(word)) options.unknown.push('A word');
     } else if (name === '--header') {
-      const [, header, value] = HEADER.exec(fill(takeValue())) ?? [];
-      if (header) options.headers[header] = value!;
+      const parsed = parseHeader(fill(takeValue()));
+      if (parsed) options.headers[parsed.header] = parsed.value;
       else options.unknown.push(name);
     } else if (name === '--transport') options.transport = takeValue();
     else {

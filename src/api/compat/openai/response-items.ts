@@ -15,13 +15,13 @@ export const placeItems = <Item>(items: readonly Item[], param: string): PlacedI
 
 type Fields = Record<string, unknown>;
 
-const createCall = ({ id, call_id = id }: Fields, name: unknown, args: unknown): CompatItem => ({
-  ...{ type: 'function_call', call_id, name, arguments: typeof args === 'string' ? args : JSON.stringify(args ?? {}) },
-});
+const toText = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
-const createOutput = ({ id, call_id = id }: Fields, output: unknown): CompatItem => ({
-  ...{ type: 'function_call_output', call_id, output: typeof output === 'string' ? output : JSON.stringify(output) },
-});
+const createCall = ({ id, call_id = id }: Fields, name: unknown, args: unknown) =>
+  ({ type: 'function_call', call_id, name, arguments: toText(args ?? {}) }) as CompatItem;
+
+const createOutput = ({ id, call_id = id }: Fields, output: unknown) =>
+  ({ type: 'function_call_output', call_id, output: toText(output) }) as CompatItem;
 
 /** Returns a call and, if there is one, its result. */
 const createPair = (item: Fields, name: unknown, args: unknown, output: unknown): CompatItem[] => [
