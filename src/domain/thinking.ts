@@ -91,7 +91,10 @@ export function createThinkingSplitter(): ThinkingSplitter {
     }
     const begun = held.trimStart();
     is_over = blocks === MOST_BLOCKS || held.length - begun.length > MOST_SPACE;
-    if (is_over) return false;
+    if (is_over) {
+      doubtful = null;
+      return false;
+    }
     const lower = toSmall(begun.slice(0, LONGEST_MARK));
     const mark = MARKS.find(([open]) => lower.startsWith(open));
     if (mark) {

@@ -93,9 +93,9 @@ export function collectReply({ emit, report = () => {}, reportHidden = () => {},
     // MiniMax ends its stream with the whole message, which came in pieces.
     const is_repeated = !('delta' in choice) && has_streamed;
     const delta = is_repeated ? {} : getDelta(choice);
-    has_streamed ||= 'delta' in choice && Object.values(delta).some(isFilled);
     const text = deltaText(delta);
     const parts = listParts(delta);
+    has_streamed ||= 'delta' in choice && (text !== '' || parts.length > 0);
     if (text) split(text);
     const hidden = hiddenText(delta, parts);
     if (hidden) reportHidden(hidden);
@@ -151,9 +151,6 @@ function getDelta(choice: Chunk['choices'][number]): Delta {
   const { delta, message, text } = choice as { delta?: unknown; message?: unknown; text?: unknown };
   return Object(delta ?? message ?? { content: text }) as Delta;
 }
-
-/** True for a field of a delta that has a part of the answer; every delta may name the role. */
-const isFilled = (value: unknown): boolean => value !== null && value !== undefined && value !== '' && value !== 'assistant';
 
 /** The details hold the reasoning as well, with its signatures. */
 function buildExtra({

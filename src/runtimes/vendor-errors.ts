@@ -259,7 +259,7 @@ const parseSeconds = (value: unknown): number | undefined => {
 };
 
 const DELAY =
-  /(?:(?:try again|retry) (?:in|after)|please wait(?: for)?) (?:(\d+)h)?(?:(\d+)m(?!s))?(?:([\d.]+) ?(ms|s\b|s\.|sec|min|hour))?/i;
+  /(?:(?:try again|retry) (?:in|after)|please wait(?: for)?) (?=[\d.])(?:(\d+)h)?(?:(\d+)m(?!s))?(?:([\d.]+) ?(ms|s\b|s\.|sec|min|hour))?/i;
 const UNITS: Record<string, number> = { ms: 1, min: 60_000, hour: 3_600_000 };
 
 function findDelayInText(text: string): number | undefined {

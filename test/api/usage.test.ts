@@ -283,6 +283,8 @@ it('counts runs for the same workflow if their evaluation, or the workflow of on
   await sql(`DELETE FROM usage_runs WHERE workflow_id = '${evaluated.id}'`);
   await sql(`UPDATE tasks SET usage_counted = false WHERE id IN (
     SELECT task_id FROM evaluation_results WHERE evaluation_id = '${evaluation.split('/').at(-1)}')`);
+  // A judge's run belongs to the evaluation by its workflow alone.
+  await sql(`UPDATE evaluation_results SET task_id = NULL WHERE evaluation_id = '${evaluation.split('/').at(-1)}'`);
   const [once] = await sql('SELECT id FROM workflows WHERE single_use AND evaluation_id IS NULL ORDER BY id DESC LIMIT 1');
   await world.alice.ok(world.alice.del(`/api/workflows/${once!.id}`));
   await world.alice.ok(world.alice.del(`/api/datasets/${dataset_id}`));

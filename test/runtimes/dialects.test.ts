@@ -464,6 +464,8 @@ describe('a refusal is', () => {
       error: { message: 'Rate limit reached. Please try again in 7.66s.', code: 'rate_limit_exceeded' },
     });
     expect(await failure(ask(groq))).toMatchObject({ code: 'rate_limited', retry_after_ms: 7_660 });
+    const asking = refused(429, { error: { message: 'Rate limit reached, please wait and try again in 30 seconds' } });
+    expect(await failure(ask(asking))).toMatchObject({ code: 'rate_limited', retry_after_ms: 30_000 });
   });
 
   it.each([

@@ -151,6 +151,11 @@ describe('text is read as sent by', () => {
         }),
     ],
     [
+      'a server that opens with empty lists and sends the whole message then',
+      chunk({ role: 'assistant', content: '', tool_calls: [] }) +
+        frame({ choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'so' } }] }),
+    ],
+    [
       'Perplexity, with the text so far next to each piece',
       ['s', 'o']
         .map((content, at) => frame({ choices: [{ index: 0, delta: { content }, message: { content: 'so'.slice(0, at + 1) } }] }))

@@ -75,6 +75,17 @@ it.each(PLAIN)('%j is an answer', (text) => {
     expect(inPieces(text, size), `${size}`).toEqual({ shown: text, text, reasoning: '' });
 });
 
+it('an answer behind more blanks than are waited for is not thinking', () => {
+  const splitter = createThinkingSplitter();
+  const shown = splitter.push(`<thinking>${THOUGHT}</thinking>${' '.repeat(2_000)}${ANSWER}`) + splitter.end();
+  expect({ ...splitter.all(), shown: shown.trim() }).toEqual({
+    text: ANSWER,
+    reasoning: THOUGHT,
+    is_unended: false,
+    shown: ANSWER,
+  });
+});
+
 it.each([
   ['letters that are longer in small', `<think>${'İ'.repeat(9)} in İstanbul</think>${ANSWER}`, 'İİİİİİİİİ in İstanbul'],
   ['no thinking between the marks', `<think></think>\n\n${ANSWER}`, ''],

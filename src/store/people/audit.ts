@@ -28,9 +28,12 @@ export function auditStore({ pool, prisma }: { pool: Queryable; prisma: PrismaCl
         paging: { limit, cursor },
         toItem: entryOfRow,
       }),
-    /** Returns those of the ids whose resources somebody has deleted by the operation, as far as the audit goes back. */
+    /**
+     * Returns those of the ids whose resources somebody has requested to delete by the operation, as far as the audit goes back. A request
+     * that failed may have deleted the record, but not what belongs to it.
+     */
     async filterDeleted(operation: string, ids: readonly string[]): Promise<string[]> {
-      const where = { operation, resource_id: { in: [...ids] }, status: 204 };
+      const where = { operation, resource_id: { in: [...ids] } };
       const entries = await prisma.auditEntry.findMany({ where, select: { resource_id: true } });
       return [...new Set(entries.flatMap(({ resource_id }) => resource_id ?? []))];
     },

@@ -18,7 +18,18 @@ export const STORED_TEXTS: Record<string, readonly string[]> = {
   knowledge_items: ['name', 'description', 'content_type', 'content', 'tags', 'metadata', 'status', 'last_error'],
   knowledge_sources: ['name', 'description', 'source_type', 'connection_config', 'tags', 'status', 'last_error'],
   mcp_servers: [
-    ...['name', 'description', 'transport_type', 'connection_config', 'allowed_tools', 'tags', 'paths', 'status', 'last_error'],
+    ...[
+      'name',
+      'description',
+      'transport_type',
+      'protocol',
+      'connection_config',
+      'allowed_tools',
+      'tags',
+      'paths',
+      'status',
+      'last_error',
+    ],
   ],
   memories: ['scope', 'workflow_id', 'owner', 'key', 'value', 'metadata'],
   providers: [

@@ -88,8 +88,8 @@ const MOST_OVERLONG = 16;
 export const readNamedWindow = (named: number | undefined, { tokens }: Pick<Fitted, 'tokens'>): number | undefined =>
   named !== undefined && named * MOST_OVERLONG < tokens ? undefined : named;
 
-/** How many times as long as its estimate a request may be, as models divide some texts into many tokens. */
-const MOST_UNDERRATED = 2;
+/** How many times as long as its estimate a request may be: some models divide a Chinese character into two tokens. */
+const MOST_UNDERRATED = 6;
 
 /** True if a window has room for a request that was refused: what is too long is the output that was asked for. */
 export const isRoomy = (named: number | undefined, { tokens }: Pick<Fitted, 'tokens'>): boolean =>

@@ -87,6 +87,11 @@ const LEFT_OUT = [
   ['item_reference', { id: 'rs_1' }] as const,
 ];
 
+it.each(['function_call_output', 'custom_tool_call_output', 'apply_patch_call_output'])('%s may have any output', (type) => {
+  const { text_messages } = read([{ type, call_id: 'c', output: { a: 1 } }, { type, call_id: 'd', output: [null] }, ask]);
+  expect(text_messages.map(({ text }) => text)).toEqual(['{"a":1}', '[null]', 'Go.']);
+});
+
 describe('an item of an earlier answer', () => {
   it.each(KEPT)('%s is given to the agent as text', (_, item, texts) => {
     const { text_messages, warnings } = read([item, ask], true);

@@ -125,6 +125,8 @@ const createPreviousRefusal = (kind: 'not_found' | 'conflict' | 'invalid', code:
   new AppError(kind, message, { code, errors: [{ path: 'previous_response_id', message }] });
 
 const MOST_REFERENCES = 100;
+/** As long as the longest answer. A short request may not load more. */
+const REFERRED_CHARACTERS = 8 * 1_024 ** 2;
 
 /** Replaces references to answers of the caller by the answers. Throws if there is no such answer; other references stay. */
 export async function loadReferences(
@@ -133,7 +135,12 @@ export async function loadReferences(
   caller: Caller,
 ): Promise<CompatItem[]> {
   const loaded_items = [...items];
-  let references = 0;
+  const answers = new Map<string, string>();
+  let [references, characters] = [0, 0];
+  const findAnswer = async (task_id: string): Promise<string | null> => {
+    const task = isUuid(task_id) ? await store.tasks.find(task_id) : null;
+    return task?.owner === caller.key && task.status === 'completed' ? formatAnswer(task) : null;
+  };
   for (const [index, item] of items.entries()) {
     const { id } = item as { id?: unknown };
     if (getItemType(item) !== 'item_reference' || typeof id !== 'string' || !id.startsWith(MESSAGE_ID)) continue;
@@ -141,11 +148,17 @@ export async function loadReferences(
     references += 1;
     if (references > MOST_REFERENCES)
       throw createContentError(path, `An input may refer to ${MOST_REFERENCES} items; send the content of the others`);
-    const task_id = id.slice(MESSAGE_ID.length);
-    const task = isUuid(task_id) ? await store.tasks.find(task_id) : null;
-    if (task?.owner !== caller.key || task.status !== 'completed')
+    const content = answers.get(id) ?? (await findAnswer(id.slice(MESSAGE_ID.length)));
+    if (content === null)
       throw createContentError(path, `No answer with id ${id.slice(0, 100)}; send its content instead of the reference`);
-    loaded_items[index] = { type: 'message', role: 'assistant', content: formatAnswer(task) };
+    answers.set(id, content);
+    characters += content.length;
+    if (characters > REFERRED_CHARACTERS)
+      throw createContentError(
+        path,
+        `An input may refer to answers of ${REFERRED_CHARACTERS} characters; leave out some references`,
+      );
+    loaded_items[index] = { type: 'message', role: 'assistant', content };
   }
   return loaded_items;
 }
