@@ -187,7 +187,8 @@ def _container(value: Any, origin: Any, parts: tuple[Any, ...]) -> Any:
                 return tuple(value)
             return tuple(coerce(item, hint) for item, hint in zip(value, hints))
         if origin in (*SETS, *SEQUENCES):
-            items = [coerce(item, parts[0]) for item in value]
+            # The bare aliases of typing, such as `List`, have an origin but no parts.
+            items = [coerce(item, parts[0]) for item in value] if parts else value
             return SETS[origin](items) if origin in SETS else items
     if isinstance(value, dict) and origin in MAPPINGS and len(parts) == 2:
         return {_key(key, parts[0]): coerce(item, parts[1]) for key, item in value.items()}
