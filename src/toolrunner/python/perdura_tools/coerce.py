@@ -121,6 +121,18 @@ def _unalias(hint: Any) -> Any:
         hint = inner
 
 
+def _unwrap(hint: Any) -> Any:
+    """Returns the type within aliases, `Annotated` and `InitVar`."""
+    while True:
+        hint = _unalias(hint)
+        if isinstance(hint, dataclasses.InitVar):
+            hint = hint.type
+        elif hasattr(hint, "__metadata__"):
+            hint = hint.__origin__
+        else:
+            return hint
+
+
 def _named(name: str, value: Any, hint: Any) -> Any:
     try:
         return coerce(value, hint)
@@ -129,9 +141,7 @@ def _named(name: str, value: Any, hint: Any) -> Any:
 
 
 def coerce(value: Any, hint: Any) -> Any:
-    hint = _unalias(hint)
-    if hasattr(hint, "__metadata__"):
-        return coerce(value, hint.__origin__)
+    hint = _unwrap(hint)
     origin, parts = typing.get_origin(hint), typing.get_args(hint)
     if origin is typing.Literal:
         return _literal(value, parts)
