@@ -169,6 +169,8 @@ describe('a call', () => {
     ['a date in a TypedDict', 'x: Day', 'x["day"].year', { x: { day: '2024-05-06' } }, 2024],
     ['a date in an InitVar', 'x: Born', 'x.year', { x: { day: '2024-05-06' } }, 2024],
     ['keys that are numbers', 'x: dict[int, str]', 'x[1]', { x: { 1: 'a' } }, 'a'],
+    ['keys that are numbers by a NewType', 'x: dict[NewType("Id", int), str]', 'x[1]', { x: { 1: 'a' } }, 'a'],
+    ['keys that are numbers in Annotated', 'x: dict[Annotated[int, "n"], str]', 'x[1]', { x: { 1: 'a' } }, 'a'],
     ['a generic dataclass', 'x: Box[int]', 'x.item', { x: { item: 5 } }, 5],
     ['a model of a list', 'x: Root', 'x.root', { x: [1] }, [1]],
     ['a set by its abstract name', 'x: collections.abc.Set[int]', 'isinstance(x, frozenset)', { x: [1] }, true],

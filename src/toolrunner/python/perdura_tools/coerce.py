@@ -207,6 +207,7 @@ def _container(value: Any, origin: Any, parts: tuple[Any, ...]) -> Any:
 
 def _key(key: Any, hint: Any) -> Any:
     """Converts a key, which is always text in JSON."""
+    hint = _unwrap(hint)
     return hint(key) if hint in (int, float) and isinstance(key, str) else coerce(key, hint)
 
 
