@@ -1,11 +1,16 @@
 import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
 import { acceptedContent, createRequestStateCodec, inputRequired, type McpServer } from '@modelcontextprotocol/server';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import type { PinnedMcpServer } from '../../src/domain/definition.ts';
 import type { ToolEffect } from '../../src/domain/effects.ts';
+import { findOutage } from '../../src/domain/outages.ts';
 import type { Answer, FormQuestion } from '../../src/domain/questions.ts';
+import { isDenied } from '../../src/egress/guarded-fetch.ts';
+import { resolveTarget } from '../../src/tools/mcp/config.ts';
+import { connect } from '../../src/tools/mcp/connection.ts';
 import { discover } from '../../src/tools/mcp/discover.ts';
 import { createParamHeaders } from '../../src/tools/mcp/header-params.ts';
 import { createMcpTools } from '../../src/tools/mcp/tools.ts';
@@ -111,6 +116,57 @@ describe('a server that speaks', () => {
     expect(notes).toMatchObject([
       { event: 'mcp_error', detail: expect.stringContaining(`does not answer in version ${VERSION}`) },
     ]);
+  });
+
+  it.each<[string, (response: ServerResponse, id: number | undefined) => unknown, string]>([
+    [
+      '404 of the protocol',
+      (response, id) => reply(response, id, { error: { code: -32601, message: 'No' } }, 404),
+      'No (HTTP 404)',
+    ],
+    ['a status for a bad request', (response) => response.writeHead(400).end('Not initialized'), 'Not initialized (HTTP 400)'],
+    ['a page', (response) => response.end('<html>'), 'not a message of the protocol'],
+  ])('refuses the chosen version with %s, which is reported with the version', async (_what, answer, reason) => {
+    const peer = await startOddHttpMcpServer(({ id }, response) => answer(response, id) ?? true);
+    stops.push(peer.stop);
+    const [note] = (await found({ ...overHttp(peer.url), protocol: VERSION })).notes;
+    expect(note?.detail).toContain(`does not answer in version ${VERSION}`);
+    expect(note?.detail).toContain(reason);
+  });
+
+  it.each([
+    [401, 'HTTP 401'],
+    [404, 'it does not know the address (HTTP 404)'],
+    [500, 'it answered: HTTP 500'],
+  ])('no version, but answers with status %i, is reported with this status alone', async (status, reason) => {
+    const asked: (string | undefined)[] = [];
+    const notePath = (response: ServerResponse, { method }: IncomingMessage) => {
+      asked.push(method);
+      response.writeHead(status).end();
+    };
+    const peer = await startOddHttpMcpServer((_message, response, request) => notePath(response, request) ?? true, notePath);
+    stops.push(peer.stop);
+    const [note] = (await found({ ...overHttp(peer.url), protocol: VERSION })).notes;
+    expect(note?.detail).toBe(`The MCP server new cannot be reached: ${reason}`);
+    expect(asked).toEqual(['POST']);
+  });
+
+  it('nothing, because it is down, is reported as down, whatever version was chosen for it', async () => {
+    const peer = await startOddHttpMcpServer();
+    await peer.stop();
+    const [note] = (await found({ ...overHttp(peer.url), protocol: VERSION })).notes;
+    expect(note?.detail).toContain('ECONNREFUSED');
+    expect(note?.detail).not.toContain(VERSION);
+  });
+
+  it.each([
+    ['refused address', 'EGRESS_DENIED', isDenied],
+    ['lack of open files', 'EMFILE', (error: unknown) => findOutage(error)?.code === 'too_many_open_files'],
+  ])('the chosen version keeps a %s as the cause of its error', async (_what, code, isCause) => {
+    const fetch = () => Promise.reject(new TypeError('fetch failed', { cause: Object.assign(new Error('no'), { code }) }));
+    const target = await resolveTarget({ ...overHttp('http://127.0.0.1:1/mcp'), protocol: VERSION }, openToken);
+    const ports = { startConfined: null, schemaFaults: async () => [], fetch };
+    expect(isCause(await connect(target, ports, 'test').catch((error: unknown) => error))).toBe(true);
   });
 
   it('the new version, and fails because it cannot ask in it, is reported with the setting that helps', async () => {

@@ -6,6 +6,7 @@ import { isDenied } from '../../egress/guarded-fetch.ts';
 import { createCalls, type McpCall } from './calls.ts';
 import type { McpTarget } from './config.ts';
 import type { ConnectPorts } from './connect-ports.ts';
+import { STATELESS_VERSION } from './era.ts';
 import { findUnreadable, McpLost, McpRefused, withoutDumps } from './failures.ts';
 import { createHttpWire } from './http-wire.ts';
 import type { Listing } from './listing.ts';
@@ -49,7 +50,8 @@ const REQUEST_MS = 20_000;
  */
 export async function connect(target: McpTarget, ports: ConnectPorts, version: string): Promise<McpConnection> {
   const { endpoint } = target;
-  if (endpoint.kind !== 'http') return connectOnce(target, ports, version);
+  // The older transport has only versions with a handshake.
+  if (endpoint.kind !== 'http' || target.protocol === STATELESS_VERSION) return connectOnce(target, ports, version);
   return connectOnce(target, ports, version).catch((error: Error) => {
     const status = findRefusalStatus(error);
     if (status !== 404 && status !== 405) throw error;

@@ -25,10 +25,11 @@ export interface ClientFacts {
 
 /**
  * Asks a server over a started transport if it speaks the version without a handshake. Resolves with what the server has; null
- * if it answers anything else, or closes the connection. Servers of older versions answer with an error, or never.
+ * if it answers anything else, or closes the connection. Servers of older versions answer with an error, or never. Rejects if the
+ * request cannot be sent, or the server refuses it.
  */
 export function requestDiscovery(transport: Transport, facts: ClientFacts): Promise<DiscoverResult | null> {
-  const { promise, resolve } = Promise.withResolvers<DiscoverResult | null>();
+  const { promise, resolve, reject } = Promise.withResolvers<DiscoverResult | null>();
   transport.onmessage = (message: JSONRPCMessage) => {
     if (!isDiscovery(message)) return;
     resolve(isJSONRPCResultResponse(message) ? readDiscovery(message.result) : null);
@@ -40,7 +41,7 @@ export function requestDiscovery(transport: Transport, facts: ClientFacts): Prom
     [CLIENT_CAPABILITIES_META_KEY]: facts.capabilities,
   };
   const request = { jsonrpc: '2.0' as const, id: DISCOVERY_ID, method: 'server/discover', params: { _meta } };
-  transport.send(request).catch(() => resolve(null));
+  transport.send(request).catch(reject);
   return promise;
 }
 

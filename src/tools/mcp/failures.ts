@@ -15,6 +15,9 @@ export class McpRefused extends Error {
   }
 }
 
+/** The statuses that concern the caller, not the session or the request: no access, or too many requests. */
+export const ABOUT_CALLER = new Set<number | undefined>([401, 403, 429]);
+
 /** The connection to the server, or its session, is lost. */
 export class McpLost extends Error {
   override readonly name = 'McpLost';

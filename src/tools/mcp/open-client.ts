@@ -9,9 +9,11 @@ import {
   StreamableHTTPClientTransport,
   type Transport,
 } from '@modelcontextprotocol/client';
+import { getReason } from '../../domain/reason.ts';
 import type { McpTarget } from './config.ts';
 import type { ConnectPorts } from './connect-ports.ts';
 import { type ClientFacts, isDiscovery, requestDiscovery, STATELESS_VERSION } from './era.ts';
+import { ABOUT_CALLER, findUnreadable, McpRefused } from './failures.ts';
 import { tidyInitialized } from './initialize.ts';
 import { keepRawResults } from './raw-results.ts';
 import { TASKS_EXTENSION } from './server-tasks.ts';
@@ -87,9 +89,7 @@ async function discoverOverHttp(opening: Opening, createTransport: (wire: Fetch)
   });
   await asking.start();
   const answer = Promise.race([requestDiscovery(asking, toFacts(opening)), unanswered.promise]);
-  const discovery = await unlessLate(answer, findLimit(opening, HTTP_DISCOVERY_MS));
-  await asking.close();
-  return requireIfChosen(opening, discovery);
+  return waitForDiscovery(opening, answer, findLimit(opening, HTTP_DISCOVERY_MS)).finally(() => asking.close());
 }
 
 /** The shortest and longest time after which a stream is opened again, whatever the server asks for. */
@@ -111,10 +111,11 @@ async function openOverStdio(opening: Opening, startCommand: () => ConfinedStdio
     await transport.start();
     return transport;
   };
-  const ask = (transport: Transport, most_ms: number) => unlessLate(requestDiscovery(transport, toFacts(opening)), most_ms);
+  const ask = (transport: Transport, most_ms: number) =>
+    waitForDiscovery(opening, requestDiscovery(transport, toFacts(opening)), most_ms);
   const transport = await startTransport();
   if (!findChoice(opening.target).is_asked) return connectWithHandshake(opening, transport);
-  const discovery = requireIfChosen(opening, await ask(transport, findLimit(opening, STDIO_DISCOVERY_MS)));
+  const discovery = await ask(transport, findLimit(opening, STDIO_DISCOVERY_MS));
   if (discovery) return connectStateless(opening, transport, discovery);
   // Some programs end when they are asked what they do not know.
   if (transport.has_ended) {
@@ -137,11 +138,29 @@ const findChoice = ({ protocol }: McpTarget) => ({
   is_required: protocol === STATELESS_VERSION,
 });
 
-/** Returns what a server has answered; throws if it has not answered in the version that was chosen for it. */
-function requireIfChosen({ target }: Opening, discovery: DiscoverResult | null): DiscoverResult | null {
-  if (discovery || !findChoice(target).is_required) return discovery;
-  throw new Error(`it does not answer in version ${STATELESS_VERSION} of MCP, which is set as its protocol`);
+/**
+ * Returns what a server has answered; null if it does not speak the version. If the version was chosen for the server, throws
+ * instead of returning null: the failure itself, if the server could not be asked.
+ */
+async function waitForDiscovery(
+  { target }: Opening,
+  answer: Promise<DiscoverResult | null>,
+  most_ms: number,
+): Promise<DiscoverResult | null> {
+  const { is_required } = findChoice(target);
+  let refusal = '';
+  const discovery = await unlessLate(answer, most_ms).catch((error: unknown) => {
+    if (is_required && !isAnswerOfAnotherVersion(error)) throw error;
+    refusal = `: ${getReason(error)}`;
+    return null;
+  });
+  if (discovery || !is_required) return discovery;
+  throw new Error(`it does not answer in version ${STATELESS_VERSION} of MCP, which is set as its protocol${refusal}`);
 }
+
+/** True if a server was asked, and its answer shows only that it does not know the question. */
+const isAnswerOfAnotherVersion = (error: unknown): boolean =>
+  findUnreadable(error) !== null || (error instanceof McpRefused && error.unexecuted && !ABOUT_CALLER.has(error.status));
 
 /** Returns how long a server is asked, so that half of its time remains for the handshake, if there may be one. */
 const findLimit = ({ target, ports, connect_ms }: Opening, usual_ms: number): number =>

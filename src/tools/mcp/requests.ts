@@ -3,7 +3,16 @@ import { isMcpSignInNeeded } from '../../domain/errors.ts';
 import { findOutage } from '../../domain/outages.ts';
 import { findOutsideRefusal } from '../../domain/outside.ts';
 import { getReason } from '../../domain/reason.ts';
-import { findUnreadable, isMcpFailure, McpLost, McpRefused, McpSilent, McpUnreadable, withoutDumps } from './failures.ts';
+import {
+  ABOUT_CALLER,
+  findUnreadable,
+  isMcpFailure,
+  McpLost,
+  McpRefused,
+  McpSilent,
+  McpUnreadable,
+  withoutDumps,
+} from './failures.ts';
 import type { HttpWire } from './http-wire.ts';
 import { RawResult } from './raw-results.ts';
 
@@ -48,9 +57,6 @@ interface Connected {
 const PING_MS = 5_000;
 /** The longest possible timer: requests have their own clocks, which may stop while a person is asked. */
 const NO_TIMEOUT_MS = 2 ** 31 - 1;
-
-/** The statuses that concern the caller, not the session: no access, or too many requests. */
-const ABOUT_CALLER = new Set<number | undefined>([401, 403, 429]);
 
 /** The errors of the protocol for requests that a server does not begin to execute. */
 const UNEXECUTED: number[] = [
