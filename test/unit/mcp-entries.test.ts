@@ -132,6 +132,21 @@ describe('a server', () => {
       { url: 'https://x.example', allowed_tools: ['a', 'b'] },
     ],
     [
+      { type: 'stdio', cmd: 'x', available_tools: [] },
+      { type: 'stdio', command: 'x' },
+    ],
+    [
+      { cmd: 'x', available_tools: ['a'] },
+      { command: 'x', allowed_tools: ['a'] },
+    ],
+    [
+      { command: 'x', allowed_tools: null, tools: ['a'] },
+      { command: 'x', allowed_tools: ['a'] },
+    ],
+    ...['allowed_tools', 'allowedTools', 'enabled_tools', 'includeTools', 'available_tools', 'tools'].map(
+      (field): [object, object] => [{ command: 'x', [field]: null }, { command: 'x' }],
+    ),
+    [
       { type: 'local', command: 'x', tools: ['*'] },
       { type: 'stdio', command: 'x' },
     ],
@@ -171,6 +186,7 @@ describe('a server', () => {
     [{ url: 5 }, /`url`/],
     [{ command: 'x', enabled_tools: 'a' }, /`allowed_tools`/],
     [{ command: 'x', enabled_tools: [] }, /allows no tool/],
+    [{ command: 'x', enabled_tools: [], available_tools: [] }, /allows no tool/],
     [{ command: 'x', includeTools: [5] }, /`allowed_tools/],
     [{ command: 'x', env: { A: {} } }, /`env.A`/],
   ])('%j is refused with a sentence', (raw, sentence) => {

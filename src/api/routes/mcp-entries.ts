@@ -95,6 +95,8 @@ function respell({ name: _name, source: _source, transport, ...raw }: Json): Jso
   const flat: Json = isRecord(transport)
     ? { ...raw, ...transport }
     : { ...raw, ...(transport === undefined ? {} : { transport }) };
+  // Goose writes the empty list if all tools are allowed.
+  if (Array.isArray(flat.available_tools) && flat.available_tools.length === 0) delete flat.available_tools;
   for (const [field, spellings] of Object.entries(SPELLINGS))
     for (const spelling of spellings) {
       if (flat[spelling] === undefined) continue;
@@ -121,10 +123,11 @@ const toKind = (type: unknown): unknown => {
 };
 
 /** Reads `tools` of Copilot as the list of allowed tools; `*` allows all. */
-function withAllowedTools({ tools, ...rest }: Json): Json {
-  if (tools === undefined) return rest;
-  if (!Array.isArray(tools)) return { tools, ...rest };
-  return tools.includes('*') ? rest : { allowed_tools: tools, ...rest };
+function withAllowedTools({ tools, allowed_tools, ...rest }: Json): Json {
+  const fields = allowed_tools === undefined || allowed_tools === null ? rest : { ...rest, allowed_tools };
+  if (tools === undefined || tools === null) return fields;
+  if (!Array.isArray(tools)) return { tools, ...fields };
+  return tools.includes('*') ? fields : { allowed_tools: tools, ...fields };
 }
 
 /** Joins two spellings of one field: maps with each other, otherwise the first that is not empty. */
