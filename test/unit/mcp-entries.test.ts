@@ -5,7 +5,7 @@ import { listEntryWarnings } from '../../src/api/routes/mcp-import.ts';
 const files = { command: 'npx', args: ['-y', 'files@1.0.0'] };
 
 describe('a configuration', () => {
-  it.each([
+  it.each<[string, object, string?]>([
     ['of most programs', { mcpServers: { files } }],
     ['of VS Code', { inputs: [], servers: { files } }],
     ['in settings of VS Code', { mcp: { inputs: [], servers: { files } } }],
@@ -19,9 +19,15 @@ describe('a configuration', () => {
     ['of Roo, next to an empty one', { mcpServers: null, servers: { files } }],
     ['of Continue, as a list', { mcpServers: [{ name: 'files', ...files }] }],
     ['without a wrapper', { files }],
-  ])('%s is read', (_, body) => {
-    const [[name, entry]] = findMcpServers(body).servers as [[string, unknown]];
-    expect([name, parseMcpEntry(name, entry)]).toEqual(['files', { entry: files, warnings: [] }]);
+    ['of Amp, with a server that has the name of a field', { 'amp.mcpServers': { command: files } }, 'command'],
+    ...['acme.mcp', 'x.servers', 'y.extensions', 'mcp'].map((name): [string, object, string] => [
+      `without a wrapper, with a server named ${name}`,
+      { [name]: files },
+      name,
+    ]),
+  ])('%s is read', (_, body, server_name = 'files') => {
+    const [[name, entry]] = findMcpServers(body as Record<string, unknown>).servers as [[string, unknown]];
+    expect([name, parseMcpEntry(name, entry)]).toEqual([server_name, { entry: files, warnings: [] }]);
   });
 
   it('may have servers in several places, and says what else it has', () => {

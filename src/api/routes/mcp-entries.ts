@@ -44,7 +44,9 @@ type NamedEntries = [name: string, entry: unknown][];
  * configuration has besides them. Throws if there are no servers.
  */
 export function findMcpServers(body: Json): { servers: NamedEntries; unread: string[] } {
-  const keys = Object.keys(PLACES).flatMap((place) => Object.keys(body).filter((key) => getPlaceName(key) === place));
+  const keys = Object.keys(PLACES).flatMap((place) =>
+    Object.keys(body).filter((key) => getPlaceName(key) === place && !isServerAlone(body[key])),
+  );
   const places = keys.flatMap((key) => {
     const servers = listServersAt(getPlaceName(key), body[key]);
     return servers ? [{ key, servers }] : [];
@@ -69,6 +71,9 @@ function listServersAt(place: string, value: unknown): NamedEntries | null {
 }
 
 const isServer = (entry: unknown) => isRecord(entry) && ['command', 'url', ...SPELLINGS.url!].some((field) => field in entry);
+
+/** True for a server, which may have the name of a place; false for a place whose servers have the names of fields. */
+const isServerAlone = (value: unknown) => isServer(value) && !Object.values(value as Json).every(isServer);
 
 interface ReadEntry {
   entry: McpEntry;
