@@ -214,6 +214,11 @@ describe('a server behind mcp-remote', () => {
     ['pnpm', { command: 'pnpm', args: ['dlx', 'mcp-remote', SERVER] }, http],
     ['npm', { command: 'npm', args: ['exec', '--', 'mcp-remote', SERVER] }, http],
     ['node', { command: '/usr/bin/node', args: ['/x/node_modules/mcp-remote/dist/proxy.js', SERVER] }, http],
+    ...['https://x.example/mcp-remote', 'HTTP://x.example/a/mcp-remote'].map((url): [string, object, object] => [
+      `its name and the address ${url}`,
+      { command: 'npx', args: ['-y', 'mcp-remote', url] },
+      { type: 'http', url },
+    ]),
     ['its own name', { command: 'mcp-remote', args: [SERVER], disabled: true }, { ...http, disabled: true }],
     ['allowed tools', { command: 'npx', args: ['mcp-remote', SERVER], includeTools: ['a'] }, { ...http, allowed_tools: ['a'] }],
     [
@@ -255,6 +260,11 @@ describe('a server behind mcp-remote', () => {
       { command: 'npx', args: ['mcp-remote', 'https://x.example/sse', '--transport', 'http-only'] },
       { type: 'http', url: 'https://x.example/sse' },
     ],
+    [
+      'such an address that is tried as the newer one first',
+      { command: 'npx', args: ['mcp-remote', 'https://x.example/sse', '--transport', 'http-first'] },
+      { type: 'http', url: 'https://x.example/sse' },
+    ],
   ])('by %s becomes one with its URL', (_, raw, entry) => {
     expect(parseMcpEntry('x', raw)).toEqual({ entry, warnings: [] });
   });
@@ -288,6 +298,7 @@ describe('a server behind mcp-remote', () => {
     { command: 'docker', args: ['run', 'mcp-remote', SERVER] },
     { command: 'npx', args: ['-y', 'mcp-remote-server', SERVER] },
     { command: 'npx', args: ['-y', '@x/mcp-remote', SERVER] },
+    { command: 'npx', args: ['-y', 'another', 'https://x.example/mcp-remote'] },
   ])('is not meant by %j', (raw) => {
     expect(parseMcpEntry('x', raw)).toEqual({ entry: raw, warnings: [] });
   });

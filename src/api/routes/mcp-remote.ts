@@ -4,6 +4,9 @@ import type { McpEntry } from '../../contracts/mcps.ts';
 const RUNNERS = /^(?:.*[\\/])?(?:npx|bunx|bun|npm|pnpm|yarn|node|mcp-remote)$/;
 const PROGRAM = /^(?:(?!@).*[\\/])?mcp-remote(?:@[\w.^~+-]+)?(?:[\\/]dist[\\/]proxy\.js)?$/;
 
+/** An address is not a program, even if its path ends like one. */
+const isProgram = (word: string): boolean => PROGRAM.test(word) && !/^https?:/i.test(word);
+
 /** Options of mcp-remote that concern its own process alone, with the number of their values. */
 const WITHOUT_EFFECT: Record<string, number> = {
   ...{ '--allow-http': 0, '--debug': 0, '--silent': 0, '--enable-proxy': 0, '--host': 1, '--auth-timeout': 1 },
@@ -27,7 +30,7 @@ interface Conversion {
 export function convertMcpRemote(entry: McpEntry): Conversion {
   const { command = '', args = [], env = {}, url, headers, type: _type, transport: _transport, ...rest } = entry;
   const words = [command, ...args];
-  const start = RUNNERS.test(command) ? words.findLastIndex((word) => PROGRAM.test(word)) : -1;
+  const start = RUNNERS.test(command) ? words.findLastIndex(isProgram) : -1;
   if (start < 0) return { entry, problems: [] };
   const options = parseOptions(words.slice(start + 1), env);
   if (!options.url) {
@@ -109,6 +112,6 @@ function parseOptions(words: readonly string[], env: Record<string, string>): Op
   return options;
 }
 
-/** mcp-remote finds the transport by trying both. By custom, the address of the older one ends in /sse. */
+/** Without the option, mcp-remote tries both transports. By custom, the address of the older one ends in /sse. */
 const isSse = ({ url = '', transport = '' }: Options) =>
-  transport.startsWith('sse') || (transport !== 'http-only' && /\/sse\/?(?:[?#]|$)/.test(url));
+  transport.startsWith('sse-') || (transport === '' && /\/sse\/?(?:[?#]|$)/.test(url));
