@@ -148,6 +148,17 @@ describe('the context window of a model', () => {
     expect(text).toContain('and 4 more');
   });
 
+  it('is listed below the test of a provider once the list has loaded; until then, only the names are', () => {
+    const shown = (reply?: object) => {
+      const replies = { list_models: reply };
+      return the.render(the.ProviderModels, { props: { provider_id: 'p', names: ['set', 'odd'] }, replies });
+    };
+    expect(toText(shown())).toBe('set odd');
+    expect(toText(shown(MODELS))).toBe(SENTENCES.join(' '));
+    const failed = shown(new ApiProblem({ status: 502, code: 'x', detail: 'Gone' }));
+    expect(toText(failed)).toBe('set odd Request failed Gone. Try again');
+  });
+
   it.each(MODELS.map(({ id }, at) => [id, SENTENCES[at]!]))('is shown where the model is chosen: %s', (model, sentence) => {
     const field = { name: 'model', label: 'Model', control: 'model', description: 'Of the agent' };
     const props = { field, path: 'model', values: { model, provider_id: 'p' }, faults: [], onChange() {} };

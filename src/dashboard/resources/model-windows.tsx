@@ -20,15 +20,17 @@ const MOST_SHOWN = 40;
 
 /** Lists models with their context windows. */
 export function ModelWindows({ models }: { models: readonly Windowed[] }) {
-  const shown = models.slice(0, MOST_SHOWN);
+  return <ModelLines lines={models.map((model) => `${model.id}: ${formatWindow(model)}`)} />;
+}
+
+/** Lists one line for each model. */
+export function ModelLines({ lines }: { lines: readonly string[] }) {
   return (
     <List size="xs" c="dimmed" aria-label="Models" style={{ overflowWrap: 'anywhere' }}>
-      {shown.map((model) => (
-        <List.Item key={model.id}>
-          {model.id}: {formatWindow(model)}
-        </List.Item>
+      {lines.slice(0, MOST_SHOWN).map((line) => (
+        <List.Item key={line}>{line}</List.Item>
       ))}
-      {models.length > MOST_SHOWN && <List.Item>and {formatNumber(models.length - MOST_SHOWN)} more</List.Item>}
+      {lines.length > MOST_SHOWN && <List.Item>and {formatNumber(lines.length - MOST_SHOWN)} more</List.Item>}
     </List>
   );
 }

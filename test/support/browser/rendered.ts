@@ -36,6 +36,7 @@ const SCREENS = {
   Overview: 'overview/overview.tsx',
   Pauses: 'runs/pauses.tsx',
   PromptForm: 'workflows/prompt-form.tsx',
+  ProviderModels: 'resources/panels/provider-panel.tsx',
   QuestionForm: 'runs/question-form.tsx',
   RequestView: 'runs/step-request.tsx',
   Results: 'datasets/results.tsx',
@@ -94,7 +95,7 @@ async function loadModules(): Promise<Modules> {
   return (await runnerImport<Modules>('screens', { configFile: false, logLevel: 'silent', plugins: [plugin] })).module;
 }
 
-/** The reply of an operation to an input, or to any; a list is the reply of its first page. */
+/** The reply of an operation to an input, or to any; a list is the reply of its first page. An error is that of the request. */
 type Reply = object | undefined;
 export type Replies = Record<string, Reply | ((input: any) => Reply)>;
 
@@ -110,7 +111,7 @@ export interface Shown {
 
 const createStore = (token: string | null) => ({ getItem: () => token, setItem() {}, removeItem() {} }) as unknown as Storage;
 
-/** Returns a cache in which each query has its reply already; a query without one is loading. */
+/** Returns a cache in which each query has its reply or its error already; a query without one is loading. */
 function createClient(the: Modules, replies: Replies) {
   const cache = new the.QueryCache();
   const build = cache.build.bind(cache);
@@ -119,18 +120,20 @@ function createClient(the: Modules, replies: Replies) {
     const [operation, input = {}] = options.queryKey as [string, { list?: object }];
     const answer = replies[operation];
     const reply = typeof answer === 'function' ? answer(input.list ? { ...input, query: input.list } : input) : answer;
-    const data = input.list && reply ? { pages: [reply], pageParams: [null] } : reply;
+    const error = reply instanceof Error ? reply : null;
+    const data = error ? undefined : input.list && reply ? { pages: [reply], pageParams: [null] } : reply;
     const known = {
-      ...{ data, dataUpdateCount: 1, dataUpdatedAt: Date.now(), error: null, errorUpdateCount: 0, errorUpdatedAt: 0 },
+      ...{ data, dataUpdateCount: 1, dataUpdatedAt: Date.now(), error, errorUpdateCount: 0, errorUpdatedAt: 0 },
     };
     const idle = { fetchFailureCount: 0, fetchFailureReason: null, fetchMeta: null, isInvalidated: false, fetchStatus: 'idle' };
     return build(
       client,
       options as never,
-      state ?? (reply === undefined ? undefined : ({ ...known, ...idle, status: 'success' } as never)),
+      state ?? (reply === undefined ? undefined : ({ ...known, ...idle, status: error ? 'error' : 'success' } as never)),
     );
   }) as typeof cache.build;
-  return new the.QueryClient({ queryCache: cache });
+  // Otherwise a query that failed is shown as loading, because a screen tries it again.
+  return new the.QueryClient({ queryCache: cache, defaultOptions: { queries: { retryOnMount: false } } });
 }
 
 /** What the screens show of a run that has no times and no usage yet. Every number differs from all others. */
