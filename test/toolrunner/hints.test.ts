@@ -168,6 +168,7 @@ describe('a call', () => {
     ['all of a tuple without a fixed length', 'x: tuple[int, *tuple[str, ...]]', 'x', { x: [1, 'a', 'b'] }, [1, 'a', 'b']],
     ['a date in a TypedDict', 'x: Day', 'x["day"].year', { x: { day: '2024-05-06' } }, 2024],
     ['a date in an InitVar', 'x: Born', 'x.year', { x: { day: '2024-05-06' } }, 2024],
+    ['a dataclass after a TypedDict', 'x: Union[Day, Box[int]]', 'x.item', { x: { item: 5 } }, 5],
     ['keys that are numbers', 'x: dict[int, str]', 'x[1]', { x: { 1: 'a' } }, 'a'],
     ['keys that are numbers by a NewType', 'x: dict[NewType("Id", int), str]', 'x[1]', { x: { 1: 'a' } }, 'a'],
     ['keys that are numbers in Annotated', 'x: dict[Annotated[int, "n"], str]', 'x[1]', { x: { 1: 'a' } }, 'a'],

@@ -16,6 +16,10 @@ class Pair(t.NamedTuple):
     b: Color
 class Box(t.TypedDict):
     size: int
+class Sizes(t.TypedDict, total=False):
+    width: int
+class Due(t.TypedDict):
+    on: dt.date
 Id = t.NewType("Id", int)
 `;
 
@@ -50,6 +54,11 @@ describe('arguments', () => {
     ['t.Deque', ['a'], "['a']"],
     ['t.Tuple[int, Color]', [1, 'b'], "(1, <Color.BLUE: 'b'>)"],
     ['t.Union[int, Point]', { x: 2 }, 'Point(x=2, at=None)'],
+    ['t.Union[Box, Point]', { x: 2 }, 'Point(x=2, at=None)'],
+    ['t.Union[Box, Point]', { size: 1 }, "{'size': 1}"],
+    ['t.Union[Sizes, Point]', { x: 2 }, 'Point(x=2, at=None)'],
+    ['t.Union[Box, Due]', { on: '2024-05-06' }, "{'on': datetime.date(2024, 5, 6)}"],
+    ['t.Optional[Due]', { on: '2024-05-06', by: 1 }, "{'on': datetime.date(2024, 5, 6), 'by': 1}"],
     ['t.Union[str, int]', 3, '3'],
     ['"Point"', { x: 5 }, 'Point(x=5, at=None)'],
     ['Box', { size: 1 }, "{'size': 1}"],

@@ -24,6 +24,8 @@ UNIONS = (typing.Union, getattr(types, "UnionType", typing.Union))
 SEQUENCES = (list, collections.abc.Sequence, collections.abc.Iterable, collections.abc.Collection, collections.abc.MutableSequence)
 SETS = {set: set, frozenset: frozenset, collections.abc.Set: frozenset, collections.abc.MutableSet: set}
 MAPPINGS = (dict, collections.abc.Mapping, collections.abc.MutableMapping)
+# Python 3.11 added these marks.
+REQUIRED = {getattr(typing, name): name == "Required" for name in ("Required", "NotRequired") if hasattr(typing, name)}
 
 
 def _bytes(value: str) -> bytes:
@@ -155,10 +157,13 @@ def coerce(value: Any, hint: Any) -> Any:
 
 
 def _union(value: Any, choices: tuple[Any, ...]) -> Any:
-    """Returns the value if its type is one of the choices, or else the result of the first conversion."""
+    """Returns the value if its type is one of the choices, or else the result of the first conversion.
+
+    Any object converts to any TypedDict, so those whose keys differ are tried last.
+    """
     if value is None or any(isinstance(choice, type) and type(value) is choice for choice in choices):
         return value
-    for choice in choices:
+    for choice in sorted(choices, key=lambda choice: _differs(value, choice)):
         try:
             found = coerce(value, choice)
         except (ValueError, TypeError, KeyError, ArithmeticError):
@@ -166,6 +171,29 @@ def _union(value: Any, choices: tuple[Any, ...]) -> Any:
         if found is not value:
             return found
     return value
+
+
+def _differs(value: Any, choice: Any) -> bool:
+    """Returns whether the choice is a TypedDict, and the value an object that lacks a required key or has an unknown one."""
+    hint = _unwrap(choice)
+    kind = typing.get_origin(hint) or hint
+    if not isinstance(value, dict) or not _is_typed_dict(kind):
+        return False
+    known = kind.__required_keys__ | kind.__optional_keys__
+    hints = _hints(kind, include_extras=True)
+    required = {name for name in known if _is_required(hints.get(name), name in kind.__required_keys__)}
+    return not required <= value.keys() <= known
+
+
+def _is_required(hint: Any, default: bool) -> bool:
+    """Reads the marks of the hint first, because `__required_keys__` misses those in quotes."""
+    while hasattr(hint, "__metadata__"):
+        hint = hint.__origin__
+    return REQUIRED.get(typing.get_origin(hint), default)
+
+
+def _is_typed_dict(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, dict) and hasattr(kind, "__total__")
 
 
 def _literal(value: Any, parts: tuple[Any, ...]) -> Any:
@@ -220,7 +248,7 @@ def _instance(value: Any, hint: type) -> Any:
         return hint.model_validate(value)
     if not isinstance(value, dict):
         return value
-    if issubclass(hint, dict) and hasattr(hint, "__total__"):
+    if _is_typed_dict(hint):
         hints = _hints(hint)
         return {name: coerce(item, hints.get(name)) for name, item in value.items()}
     if hasattr(hint, "model_validate"):
