@@ -1,7 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import type { ResponseInputItem } from 'openai/resources/responses/responses';
 import { describe, expect, it } from 'vitest';
-import { listToolOutputs } from '../../../src/api/compat/openai/client-tools.ts';
-import { toStoredItems } from '../../../src/api/compat/openai/conversation-items.ts';
+import { formatCallId, listToolOutputs } from '../../../src/api/compat/openai/client-tools.ts';
+import { checkItems, toStoredItems } from '../../../src/api/compat/openai/conversation-items.ts';
 import { parsePlacedMessages } from '../../../src/api/compat/openai/messages.ts';
 import { isRecordOnly, selectItems } from '../../../src/api/compat/openai/response-items.ts';
 import type { CompatItem } from '../../../src/contracts/compat.ts';
@@ -86,6 +87,16 @@ const LEFT_OUT = [
   ['ghost_snapshot', { type: 'ghost_snapshot', ghost_commit: {} }] as const,
   ['item_reference', { id: 'rs_1' }] as const,
 ];
+
+it('a result may be any JSON at every door: in items of a conversation, and for a run that waits for it', () => {
+  const items = [
+    { type: 'function_call_output', call_id: formatCallId(randomUUID(), '1-0'), output: { a: 1 } },
+    { type: 'function_call_output', call_id: formatCallId(randomUUID(), '1-1'), output: [null] },
+  ] as CompatItem[];
+  expect(checkItems(items, 'items')).toEqual([]);
+  expect(toStoredItems(items, []).map(({ item }) => item.output)).toEqual(['{"a":1}', '[null]']);
+  expect(listToolOutputs(items).map(({ output }) => output)).toEqual(['{"a":1}', '[null]']);
+});
 
 it.each(['function_call_output', 'custom_tool_call_output', 'apply_patch_call_output'])('%s may have any output', (type) => {
   const { text_messages } = read([{ type, call_id: 'c', output: { a: 1 } }, { type, call_id: 'd', output: [null] }, ask]);

@@ -1,6 +1,7 @@
 import type { CompatItem, CompatMessage } from '../../../contracts/compat.ts';
 import { type Definition, listClientTools, type ToolSpec } from '../../../domain/definition.ts';
 import { AppError } from '../../../domain/errors.ts';
+import { isRecord } from '../../../domain/records.ts';
 import { refuseChoices } from '../../../domain/tool-choice.ts';
 import { isUuid } from '../../../domain/uuid.ts';
 import type { Caller } from '../../../identity/caller.ts';
@@ -77,17 +78,25 @@ export function listToolOutputs(items: readonly (CompatItem | CompatMessage)[]):
   const outputs = items.map((item) => {
     const { role, tool_call_id, type, call_id, content, output } = item as Record<string, unknown>;
     if (role === 'tool') return { id: String(tool_call_id), output: extractText(content) };
-    return type === 'function_call_output' ? { id: String(call_id), output: extractText(output) } : null;
+    return type === 'function_call_output' ? { id: String(call_id), output: formatToolOutput(output) } : null;
   });
   const last = outputs.slice(outputs.lastIndexOf(null) + 1) as WiredOutput[];
   return last.every(({ id }) => parseCallId(id)) ? last : [];
 }
 
+export const formatValue = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
+
+/** True for the parts of a content. The output of a result may be any JSON. */
+export const isParts = (value: unknown): value is Record<string, unknown>[] => Array.isArray(value) && value.every(isRecord);
+
+/** Returns a content that is a text, or the texts of its parts. */
 export function extractText(content: unknown): string {
   if (typeof content === 'string') return content;
-  if (!Array.isArray(content)) return '';
-  return content.map((part: { text?: unknown }) => (typeof part.text === 'string' ? part.text : '')).join('');
+  return isParts(content) ? content.map(({ text }) => (typeof text === 'string' ? text : '')).join('') : '';
 }
+
+/** Returns the output of a result as text: what is neither a text nor a list of parts is JSON. */
+export const formatToolOutput = (output: unknown): string => (isParts(output) ? extractText(output) : formatValue(output ?? ''));
 
 /** The results of a request, and the functions of which the model must call one next. */
 interface Continuing {

@@ -2,7 +2,7 @@ import type { CompatItem } from '../../../contracts/compat.ts';
 import type { AttachedFile } from '../../../domain/attachments.ts';
 import type { ConversationItemRow, StoredItem } from '../../../store/runs/conversations.ts';
 import { formatAnswer } from '../runs.ts';
-import { extractText } from './client-tools.ts';
+import { formatToolOutput } from './client-tools.ts';
 import { FILE_PARTS } from './files.ts';
 import { parseMessages } from './messages.ts';
 import { MESSAGE_ID } from './replies.ts';
@@ -47,7 +47,7 @@ function toStoredItem(item: CompatItem, remaining_files: AttachedFile[]): Stored
   const { type = 'message', role = 'user', content, name, arguments: args, call_id, output } = item;
   const status = 'completed';
   if (type === 'function_call') return { type, call_id, name: String(name), arguments: String(args), status };
-  if (type === 'function_call_output') return { type, call_id, output: extractText(output), status };
+  if (type === 'function_call_output') return { type, call_id, output: formatToolOutput(output), status };
   const parts = typeof content === 'string' ? [{ type: 'text', text: content }] : (content ?? []);
   return { type: 'message', role, status, content: parts.map((part) => toStoredPart(part, role, remaining_files)) };
 }

@@ -1,5 +1,6 @@
 import type { CompatItem, CompatMessage } from '../../../contracts/compat.ts';
 import type { TextMessage } from '../../../domain/conversation.ts';
+import { formatToolOutput, isParts } from './client-tools.ts';
 import { FILE_PARTS, type PlacedFile, parseFilePart } from './files.ts';
 import { createContentError, type PlacedItem, placeItems } from './response-items.ts';
 
@@ -35,7 +36,10 @@ const formatCall = ({ name, arguments: args }: AskedCall) => `[called ${name} wi
 function parseMessage(item: CompatItem | CompatMessage, path: string): Content & { role: string } {
   const { type, role, content, output, tool_calls } = item as Record<string, unknown> & Pick<CompatItem, 'content'>;
   if (type === 'function_call') return { role: 'assistant', text: formatCall(item as AskedCall), files: [] };
-  if (type === 'function_call_output') return withoutFiles('tool', parseContent(output as Parts, `${path}.output`));
+  if (type === 'function_call_output') {
+    const parts = isParts(output) ? (output as Parts) : formatToolOutput(output);
+    return withoutFiles('tool', parseContent(parts, `${path}.output`));
+  }
   if (typeof role !== 'string')
     throw createContentError(
       path,

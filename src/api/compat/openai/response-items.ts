@@ -2,7 +2,7 @@ import type { Warning } from '../../../contracts/common.ts';
 import type { CompatItem } from '../../../contracts/compat.ts';
 import { AppError } from '../../../domain/errors.ts';
 import { isRecord } from '../../../domain/records.ts';
-import { extractText } from './client-tools.ts';
+import { formatToolOutput, formatValue } from './client-tools.ts';
 
 /** An item of a request, and where it was in the request. */
 export interface PlacedItem<Item> {
@@ -15,13 +15,11 @@ export const placeItems = <Item>(items: readonly Item[], param: string): PlacedI
 
 type Fields = Record<string, unknown>;
 
-const toText = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
-
 const createCall = ({ id, call_id = id }: Fields, name: unknown, args: unknown) =>
-  ({ type: 'function_call', call_id, name, arguments: toText(args ?? {}) }) as CompatItem;
+  ({ type: 'function_call', call_id, name, arguments: formatValue(args ?? {}) }) as CompatItem;
 
 const createOutput = ({ id, call_id = id }: Fields, output: unknown) =>
-  ({ type: 'function_call_output', call_id, output: toText(output) }) as CompatItem;
+  ({ type: 'function_call_output', call_id, output: formatValue(output) }) as CompatItem;
 
 /** Returns a call and, if there is one, its result. */
 const createPair = (item: Fields, name: unknown, args: unknown, output: unknown): CompatItem[] => [
@@ -32,12 +30,6 @@ const createPair = (item: Fields, name: unknown, args: unknown, output: unknown)
 const listParts = (value: unknown): Fields[] => (Array.isArray(value) ? value.filter(isRecord) : []);
 const joinLines = (texts: unknown[]) => texts.filter((text) => typeof text === 'string' && text !== '').join('\n');
 
-/** Returns a result whose output is a text or a list of parts. */
-const withOutput = ({ output, ...item }: Fields): CompatItem => {
-  const is_known = typeof output === 'string' || (Array.isArray(output) && output.every(isRecord));
-  return { ...item, output: is_known ? output : toText(output ?? '') } as CompatItem;
-};
-
 const describeOutcome = (outcome: unknown) => {
   const { type, exit_code } = Object(outcome) as Fields;
   return type === 'timeout' ? 'timed out' : type === 'exit' ? `exit code ${exit_code}` : '';
@@ -46,10 +38,10 @@ const describeOutcome = (outcome: unknown) => {
 /** How an item of each type is kept: as calls and results, of which an agent gets the text. An empty list: it has no text to keep. */
 const KEPT: Record<string, (item: Fields) => CompatItem[]> = {
   function_call: (item) => [item as CompatItem],
-  function_call_output: (item) => [withOutput(item)],
+  function_call_output: (item) => [item as CompatItem],
   custom_tool_call: (item) => [createCall(item, item.name, item.input)],
   // The result keeps its parts, of which files are refused.
-  custom_tool_call_output: (item) => [{ ...withOutput(item), type: 'function_call_output' }],
+  custom_tool_call_output: (item) => [{ ...item, type: 'function_call_output' } as CompatItem],
   mcp_call: (item) => createPair(item, item.name, item.arguments, item.output ?? item.error),
   code_interpreter_call: (item) =>
     createPair(
@@ -78,7 +70,7 @@ const KEPT: Record<string, (item: Fields) => CompatItem[]> = {
   program: (item) => [createCall(item, 'program', { code: item.code })],
   program_output: (item) => [createOutput(item, item.result ?? '')],
   apply_patch_call: (item) => [createCall(item, 'apply_patch', item.operation)],
-  apply_patch_call_output: (item) => [createOutput(item, extractText(withOutput(item).output) || (item.status ?? ''))],
+  apply_patch_call_output: (item) => [createOutput(item, formatToolOutput(item.output) || (item.status ?? ''))],
 };
 
 /** Returns true for a message, also under the name of another program; an item with a role but without content is none. */
