@@ -97,14 +97,19 @@ export function collectReply({ emit, report = () => {}, reportHidden = () => {},
     const parts = listParts(delta);
     has_streamed ||= 'delta' in choice && (text !== '' || parts.length > 0);
     if (text) split(text);
-    const hidden = hiddenText(delta, parts);
+    const thought = getReasoning(delta);
+    const detailed = toJsonText(delta.reasoning_details);
+    const called = parts.map(readNamed).reduce((texts, { name, arguments: args }) => texts + name + args, '');
+    // Some endpoints send the thinking twice, in separate fields.
+    const hidden = (thought || detailed) + called;
     if (hidden) reportHidden(hidden);
     reportUsage(found);
     has_refused ||= Boolean(delta.refusal);
-    reasoning += getReasoning(delta);
+    reasoning += thought;
     details.add(delta.reasoning_details);
     calls.add(parts);
-    characters += measureDelta({ delta, text, parts });
+    const additions = parts.map(({ extra_content }) => toJsonText(extra_content));
+    for (const piece of [text, thought, detailed, called, ...additions]) characters += piece.length;
     if (characters > REPLY_CHARACTERS) throw answerTooLarge();
     const finish = parseFinish(choice.finish_reason);
     if (finish) [reply.finish, finish_word] = [finish, nameFinish(choice.finish_reason)];
@@ -205,22 +210,7 @@ const thinkingText = (content: unknown): string =>
     )
     .join('');
 
-/** Returns what a delta has of thinking and of calls. Some endpoints send the thinking twice, in separate fields. */
-function hiddenText(delta: Delta, parts: readonly CallPart[]): string {
-  const { reasoning_details: details } = delta;
-  const thought = getReasoning(delta) || (details ? jsonText(details) : '');
-  return parts.map(readNamed).reduce((texts, { name, arguments: args }) => texts + name + args, thought);
-}
-
-function measureDelta({ delta, text, parts }: { delta: Delta; text: string; parts: CallPart[] }): number {
-  const call_characters = parts.reduce((sum, part) => {
-    const { name, arguments: args } = readNamed(part);
-    return sum + args.length + name.length + measureValue(part.extra_content);
-  }, 0);
-  return text.length + getReasoning(delta).length + measureValue(delta.reasoning_details) + call_characters;
-}
-
-const measureValue = (value: unknown): number => (value ? jsonText(value).length : 0);
+const toJsonText = (value: unknown): string => (value ? jsonText(value) : '');
 
 type Detail = Record<string, unknown>;
 const JOINED = ['text', 'summary', 'data'];
