@@ -7,15 +7,13 @@ const PROGRAM = /^(?:(?!@).*[\\/])?mcp-remote(?:@[\w.^~+-]+)?(?:[\\/]dist[\\/]pr
 /** An address is not a program, even if its path ends like one. */
 const isProgram = (word: string): boolean => PROGRAM.test(word) && !/^https?:/i.test(word);
 
-/** Options of mcp-remote that concern its own process alone, with the number of their values. */
-const WITHOUT_EFFECT: Record<string, number> = {
-  ...{ '--allow-http': 0, '--debug': 0, '--silent': 0, '--enable-proxy': 0, '--host': 1, '--auth-timeout': 1 },
-};
-
-/** Its options for things that are set up otherwise here, with the number of their values. */
-const SET_ELSEWHERE: Record<string, number> = {
-  ...{ '--ignore-tool': 1, '--resource': 1, '--static-oauth-client-metadata': 1, '--static-oauth-client-info': 1 },
-};
+/** Options of mcp-remote that concern its own process alone. */
+const WITHOUT_EFFECT = ['--allow-http', '--debug', '--silent', '--enable-proxy', '--host', '--auth-timeout'];
+/** Options that a value follows, apart from those that are converted. */
+const WITH_VALUE = [
+  ...['--host', '--auth-timeout', '--ignore-tool', '--resource'],
+  ...['--static-oauth-client-metadata', '--static-oauth-client-info'],
+];
 
 interface Conversion {
   entry: McpEntry;
@@ -105,8 +103,8 @@ function parseOptions(words: readonly string[], env: Record<string, string>): Op
       else options.unknown.push(name);
     } else if (name === '--transport') options.transport = takeValue();
     else {
-      if (!(name in WITHOUT_EFFECT)) options.unknown.push(name.slice(0, 100));
-      if ((WITHOUT_EFFECT[name] ?? SET_ELSEWHERE[name]) === 1) takeValue();
+      if (!WITHOUT_EFFECT.includes(name)) options.unknown.push(name.slice(0, 100));
+      if (WITH_VALUE.includes(name)) takeValue();
     }
   }
   return options;
