@@ -8,7 +8,7 @@ DECLARE
 BEGIN
   WITH counted AS (
     UPDATE tasks SET usage_counted = true
-      WHERE (workflow_id = OLD.id OR id IN (SELECT task_id FROM evaluation_results WHERE evaluation_id = OLD.id))
+      WHERE (workflow_id = OLD.id OR EXISTS (SELECT 1 FROM workflows w WHERE w.id = tasks.workflow_id AND w.evaluation_id = OLD.id))
         AND completed_at IS NOT NULL AND NOT usage_counted RETURNING id)
     SELECT array_agg(id) INTO added FROM counted;
   PERFORM add_usage(added);
