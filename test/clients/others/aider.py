@@ -6,6 +6,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from tries import run
+
 base_url, token, model = os.environ["BASE_URL"], os.environ["ACCESS_TOKEN"], os.environ["MODEL"]
 AIDER = [
     str(Path(sys.executable).parent / "aider"),
@@ -38,9 +40,4 @@ TRIES = {
     "aider: change of a file": lambda: ask("--edit-format", "whole", "--message", "Print goodbye instead."),
 }
 
-for name, work in TRIES.items():
-    try:
-        result = f"works    {work()!r}"
-    except Exception as error:
-        result = f"refused  {error}"
-    print(f"{name:34}{result}", flush=True)
+run(TRIES)

@@ -1,36 +1,25 @@
-"""What users of other clients write, with nothing changed but the base URL: LangChain, OpenAI's Agents SDK, LiteLLM."""
+"""What users of other clients write, with nothing changed but the base URL: LangChain, OpenAI's Agents SDK, smolagents."""
 
 import os
 
-os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
-
-import litellm
 from agents import Agent, OpenAIConversationsSession, Runner, set_default_openai_api, set_default_openai_client, set_tracing_disabled
 from langchain_openai import ChatOpenAI
-from llama_index.llms.openai_like import OpenAILike
 from openai import AsyncOpenAI, OpenAI
 from pydantic import BaseModel
 from smolagents import OpenAIServerModel, ToolCallingAgent
+from tries import run
 
 base_url, token, model = os.environ["BASE_URL"], os.environ["ACCESS_TOKEN"], os.environ["MODEL"]
 PROMPT = "Say something."
 chat = ChatOpenAI(model=model, api_key=token, base_url=base_url, max_retries=0)
 set_tracing_disabled(True)
 set_default_openai_client(AsyncOpenAI(base_url=base_url, api_key=token, max_retries=0))
-completion = {
-    "model": f"openai/{model}",
-    "api_base": base_url,
-    "api_key": token,
-    "messages": [{"role": "user", "content": PROMPT}],
-    "num_retries": 0,
-}
 
 
 class Answer(BaseModel):
     a: float
 
 
-FUNCTION = {"type": "function", "function": {"name": "Answer", "parameters": Answer.model_json_schema()}}
 DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 IMAGE = [
     {"type": "text", "text": PROMPT},
@@ -55,12 +44,6 @@ def in_conversation(by_session: bool) -> object:
     return [item.role for item in client.conversations.items.list(id, order="asc").data]
 
 
-def streamed() -> str:
-    chunks = litellm.completion(**completion, stream=True)
-    return "".join(chunk.choices[0].delta.content or "" for chunk in chunks)
-
-
-llama = OpenAILike(model=model, api_base=base_url, api_key=token, is_chat_model=True, max_retries=0)
 smol = OpenAIServerModel(model_id=model, api_base=base_url, api_key=token, temperature=0.5)
 
 TRIES = {
@@ -75,22 +58,8 @@ TRIES = {
     "Agents SDK: output type": lambda: with_api("responses", Answer),
     "Agents SDK: conversation": lambda: in_conversation(by_session=False),
     "Agents SDK: session": lambda: in_conversation(by_session=True),
-    "LlamaIndex: complete": lambda: llama.complete(PROMPT).text,
-    "LlamaIndex: stream": lambda: [chunk.text for chunk in llama.stream_complete(PROMPT)][-1],
     "smolagents: model": lambda: smol([{"role": "user", "content": [{"type": "text", "text": PROMPT}]}], stop_sequences=["END"]).content,
     "smolagents: agent": lambda: ToolCallingAgent(tools=[], model=smol, max_steps=1).run(PROMPT),
-    "LiteLLM: as aider asks": lambda: litellm.completion(**completion, temperature=0, stream=False, max_tokens=100).choices[0].message.content,
-    "LiteLLM: completion": lambda: litellm.completion(**completion).choices[0].message.content,
-    "LiteLLM: stream": streamed,
-    "LiteLLM: tool_choice": lambda: litellm.completion(**completion, tools=[FUNCTION], tool_choice="required")
-    .choices[0]
-    .message.tool_calls,
-    "LiteLLM: response_format": lambda: litellm.completion(**completion, response_format=Answer).choices[0].message.content,
 }
 
-for name, work in TRIES.items():
-    try:
-        result = f"works    {work()!r}"
-    except Exception as error:
-        result = f"refused  {error}"
-    print(f"{name:34}{result}", flush=True)
+run(TRIES)

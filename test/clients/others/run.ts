@@ -13,15 +13,12 @@ const NPM = [
   '@openai/agents@0.20.0',
   'zod',
 ];
-const PYPI = [
-  'langchain-openai==1.7.3',
-  'openai-agents==0.24.0',
-  'litellm==1.83.0',
-  'llama-index-llms-openai-like==0.8.1',
-  'smolagents[openai]==1.26.0',
-];
-/** It demands other versions of what the others use. */
-const AIDER = ['aider-chat==0.86.2'];
+/** The environments of Python, each with its program: they demand different versions of what they share. */
+const ENVIRONMENTS = {
+  venv: ['programs.py', ['langchain-openai==1.7.3', 'openai-agents==0.24.0', 'smolagents[openai]==1.26.0']],
+  older: ['completions.py', ['litellm==1.83.0', 'llama-index-llms-openai-like==0.8.1']],
+  aider: ['aider.py', ['aider-chat==0.86.2']],
+} as const;
 
 const [url, token_file, model] = process.argv.slice(2);
 if (!url || !token_file || !model) {
@@ -29,8 +26,6 @@ if (!url || !token_file || !model) {
   process.exit(2);
 }
 const place = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'perdura', 'other-clients');
-const python = join(place, 'venv/bin/python');
-const python_of_aider = join(place, 'aider/bin/python');
 const env = {
   ...process.env,
   BASE_URL: `${url.replace(/\/$/, '')}/v1`,
@@ -41,17 +36,13 @@ const env = {
 if (!existsSync(join(place, 'complete'))) install();
 cpSync(import.meta.dirname, place, { recursive: true });
 run(process.execPath, ['programs.mjs']);
-run(python, ['programs.py']);
-run(python_of_aider, ['aider.py']);
+for (const [folder, [program]] of Object.entries(ENVIRONMENTS)) run(join(place, folder, 'bin/python'), [program]);
 
 function install(): void {
   mkdirSync(place, { recursive: true });
   writeFileSync(join(place, 'package.json'), '{"private": true, "type": "module"}');
   run('npm', ['install', '--no-audit', '--no-fund', '--silent', ...NPM]);
-  for (const [folder, packages] of [
-    ['venv', PYPI],
-    ['aider', AIDER],
-  ] as const) {
+  for (const [folder, [, packages]] of Object.entries(ENVIRONMENTS)) {
     run('python3', ['-m', 'venv', folder]);
     run(join(place, folder, 'bin/python'), ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', ...packages]);
   }
