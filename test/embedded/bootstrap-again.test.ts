@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { clearCheckouts, makeCheckout, startPerdura, startProgram } from '../support/machine/checkout.ts';
 
 /** Waits for something on the standard error of a process. */
-function printed(child: ChildProcess, pattern: RegExp): Promise<void> {
+function waitForOutput(child: ChildProcess, pattern: RegExp): Promise<void> {
   let said = '';
   return new Promise((done) => {
     child.stderr!.on('data', (chunk) => {
@@ -101,9 +101,9 @@ describe('bin/perdura.mjs', { timeout: 30_000 }, () => {
       }; syncBuiltinESMExports();`;
     const hold = `data:text/javascript,${encodeURIComponent(held_up)}`;
     const slow = startProgram(process.execPath, ['--import', hold, join(root, 'bin/perdura.mjs'), 'slow']);
-    await printed(slow.child, /about to remove/);
+    await waitForOutput(slow.child, /about to remove/);
     const other = startPerdura(root, 'other');
-    await printed(other.child, new RegExp(`Process ${slow.child.pid} is preparing|Installing`));
+    await waitForOutput(other.child, new RegExp(`Process ${slow.child.pid} is preparing|Installing`));
     await writeFile(go, '');
     expect([(await slow.ended).code, (await other.ended).code]).toEqual([0, 0]);
     expect(await readFile(record, 'utf8')).toBe('begun\nended\n');

@@ -7,7 +7,7 @@ import { isMcpFailure, McpLost, McpRefused, McpUnreadable, withoutDumps } from '
 /** The extension of the protocol by which a server without a handshake answers a call with a task. */
 export const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks';
 
-/** How long a server with a handshake is asked to keep a task: longer than any call takes. */
+/** How long a server with a handshake is asked to keep a task: longer than any call takes, apart from the time that a person needs. */
 const KEPT_MS = 60 * 60_000;
 /** The part of a call by which a server with a handshake is asked for a task. */
 export const WISH_FOR_TASK = { task: { ttl: KEPT_MS } };
