@@ -43,7 +43,8 @@ const STEPS = [
     label: 'Installing packages',
     log: join(WORK, 'install.log'),
     done: packagesAreCurrent,
-    run: (log) => runLogged(npm('ci', '--include=dev', '--include=optional', '--no-audit', '--no-fund'), log),
+    run: (log) =>
+      runLogged(npm('ci', '--loglevel=notice', '--include=dev', '--include=optional', '--no-audit', '--no-fund'), log),
     stamp: () => stamp(join(MODULES, '.perdura-lock-hash'), hashOf(LOCKFILE)),
   },
   {

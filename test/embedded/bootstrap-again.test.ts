@@ -66,14 +66,19 @@ describe('bin/perdura.mjs', { timeout: 30_000 }, () => {
     expect((await startPerdura(root, 'dev').ended).err).toContain('Building the dashboard … done');
   });
 
-  it('shows the end of the log when the installation fails', async () => {
-    const root = await makeCheckout();
-    await writeFile(join(root, 'package.json'), '{"name":"checkout","version":"1.0.0","dependencies":{"absent":"^1.0.0"}}');
-    const { code, err } = await startPerdura(root, 'dev').ended;
-    expect(code).toBe(1);
-    expect(err).toMatch(/absent.*Installing packages failed: .* The whole log: .*install\.log/s);
-    expect(await readFile(join(root, '.perdura/install.lock.1'), 'utf8')).toBe('');
-  });
+  // `npm run --silent` hands its level to every npm that it starts.
+  it.each(['notice', 'silent'])(
+    'shows the end of the log when the installation fails, with npm at the level %s',
+    async (level) => {
+      const root = await makeCheckout();
+      await writeFile(join(root, 'package.json'), '{"name":"checkout","version":"1.0.0","dependencies":{"absent":"^1.0.0"}}');
+      const started = startProgram(process.execPath, [join(root, 'bin/perdura.mjs'), 'dev'], { npm_config_loglevel: level });
+      const { code, err } = await started.ended;
+      expect(code).toBe(1);
+      expect(err).toMatch(/absent.*Installing packages failed: .* The whole log: .*install\.log/s);
+      expect(await readFile(join(root, '.perdura/install.lock.1'), 'utf8')).toBe('');
+    },
+  );
 
   it('takes over the lock of a killed installation', async () => {
     const root = await makeCheckout();

@@ -14,13 +14,13 @@ import { createResources, type Resources } from '../../src/main/resources.ts';
 import { openApi, openRunControl, openSharedServices, openWorkerConnection } from '../../src/main/wiring/index.ts';
 import { lazyConnection } from '../../src/temporal/client/client-connection.ts';
 import { reconcilerScheduleId } from '../../src/temporal/names.ts';
-import { quietSdk } from '../../src/temporal/worker/worker.ts';
 import { type Client, clientOf, type StreamedEvent } from './client.ts';
 import { findForeignEvents } from './contract/foreign-events.ts';
 import { type Answers, type Description, listMisdescribed, listUndescribed, watchAnswers } from './contract/statuses.ts';
 import { testDatabase } from './database/database.ts';
 import { freeNames } from './harness/second-attempts.ts';
 import { type ModelServer, startModelServer } from './peers/model-server.ts';
+import './sdk-log.ts';
 
 export const ALICE = 'token-of-alice';
 export const WEBHOOK_SECRET = `whsec_${Buffer.alloc(24, 'k').toString('base64')}`;
@@ -70,8 +70,6 @@ export interface TestInstallation {
    */
   stop(): Promise<void>;
 }
-
-quietSdk('ERROR');
 
 export interface InstallationOptions {
   /** Environment variables in addition to the defaults. */

@@ -4,14 +4,14 @@ import { Connection, Client as TemporalClient } from '@temporalio/client';
 import { bundleWorkflowCode, NativeConnection, type WorkflowBundle } from '@temporalio/worker';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { StackTracingWorker, WatchedWorker } from '../../src/temporal/worker/watched-worker.ts';
-import { quietSdk } from '../../src/temporal/worker/worker.ts';
+import { readSdkLog } from '../support/sdk-log.ts';
 import { until } from '../support/until.ts';
 
 const WORKFLOWS = fileURLToPath(new URL('../support/runs/spinning-workflows.ts', import.meta.url));
 
 /** What workflows have logged. */
 const logged: string[] = [];
-quietSdk('WARN', { write: ({ message }) => logged.push(message) });
+const stopReading = readSdkLog(({ message }) => logged.push(message));
 
 const taskQueue = `spinning-${randomUUID()}`;
 const address = inject('temporal_address');
@@ -30,6 +30,7 @@ beforeAll(async () => {
   ended = worker.run();
 });
 afterAll(async () => {
+  stopReading();
   worker.shutdown();
   await ended;
   await native.close();

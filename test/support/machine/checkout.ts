@@ -38,8 +38,9 @@ export function startPerdura(root: string, ...args: string[]) {
   return startProgram(process.execPath, [join(root, 'bin/perdura.mjs'), ...args]);
 }
 
-export function startProgram(program: string, args: string[]) {
-  const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+/** Starts a program with variables in addition to those of this process. */
+export function startProgram(program: string, args: string[], more: Record<string, string> = {}) {
+  const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...more } });
   const ended = Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
   return { child, ended: ended.then(([out, err, [code]]) => ({ out, err, code })) };
 }
