@@ -1,5 +1,5 @@
 /** A branch that no test takes, known by a part of its line, and the reason. */
-interface Uncovered {
+export interface Uncovered {
   file: string;
   text: string;
   reason: string;
