@@ -33,12 +33,12 @@ export default defineConfig({
           sequence: { groupOrder: 0 },
         },
       },
-      // `npm run test:all` runs them after those of `main`.
-      { extends: true, test: { name: 'rest', include: rest, globalSetup, sequence: { groupOrder: 0 } } },
+      // `npm run test:all` runs them after those of `main`. They mostly wait, for what was lost to be noticed.
+      { extends: true, test: { name: 'rest', include: rest, globalSetup, maxWorkers: 3, sequence: { groupOrder: 1 } } },
       // Too long for `npm test`, which leaves them out; `npm run accidents` and `npm run test:long` run them.
-      { extends: true, test: { name: 'accidents', include: LONG, globalSetup, sequence: { groupOrder: 1 } } },
+      { extends: true, test: { name: 'accidents', include: LONG, globalSetup, sequence: { groupOrder: 2 } } },
       // After all others: it starts its own servers and uses the whole machine.
-      { extends: true, test: { name: 'chaos', include: [CHAOS], globalSetup: [ENDS], sequence: { groupOrder: 2 } } },
+      { extends: true, test: { name: 'chaos', include: [CHAOS], globalSetup: [ENDS], sequence: { groupOrder: 3 } } },
     ],
   },
 });
