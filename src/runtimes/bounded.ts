@@ -68,7 +68,7 @@ export function exchangeBounds({ total_ms, silence_ms }: ExchangeDeadlines) {
         } catch (error) {
           outer.throwIfAborted();
           const failure = watch.signal.aborted
-            ? watch.signal.reason
+            ? (watch.signal.reason as ModelFailure)
             : (findRefusedFailure(error, answer) ?? createUnreadableError(error));
           throw estimateCost(failure, input, so_far);
         } finally {
@@ -117,8 +117,8 @@ function observeUsage(input: Exchange, { is_read_again }: { is_read_again: boole
 }
 
 /** Adds the usage of a failed answer, as far as its endpoint reported it, and an estimate of the rest. A refused request has no answer. */
-function estimateCost(failure: unknown, input: Exchange, { reported: last, unreported }: SoFar): unknown {
-  if (!(failure instanceof ModelFailure) || failure.answer?.estimated) return failure;
+function estimateCost(failure: ModelFailure, input: Exchange, { reported: last, unreported }: SoFar): ModelFailure {
+  if (failure.answer?.estimated) return failure;
   const reported = failure.answer ?? last;
   if (!reported && unreported === '') return failure;
   const request_tokens = reported?.usage.total_in ? 0 : countRequest(input);

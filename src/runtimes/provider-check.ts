@@ -11,10 +11,11 @@ import { toVendorFailure } from './managed/failures.ts';
 import { messagesRuntime } from './messages.ts';
 import {
   type AskedEndpoint,
-  findProviderFault,
+  findConnectionFault,
   formatModelFault,
   formatNoToolsFault,
   formatNotAnApiFault,
+  formatRefusalFault,
   formatUnknownModelFault,
   formatWebPageFault,
 } from './provider-faults.ts';
@@ -33,7 +34,11 @@ const TIME_MS = 60_000;
 const ANSWERED = ['model_length', 'empty_answer'];
 
 /** Lists the models of a provider, then asks its default model one short question, with a tool that it need not call. */
-export async function checkProvider(provider: Checked, client: OpenAI | Anthropic): Promise<ProviderCheck> {
+export async function checkProvider(
+  provider: Checked,
+  client: OpenAI | Anthropic,
+  most_ms = TIME_MS,
+): Promise<ProviderCheck> {
   const endpoint = { url: withoutAccount(client.baseURL), has_key: provider.api_key_token_name !== null };
   const listing = await loadModels(client, endpoint);
   const { default_model } = provider;
@@ -51,11 +56,12 @@ export async function checkProvider(provider: Checked, client: OpenAI | Anthropi
   const runtime = usesVendorApi(provider)
     ? messagesRuntime({ client: client as Anthropic, default_model })
     : chatCompletions({ client: client as OpenAI, default_model, dialect: (model) => getDialect(provider, model) });
-  const failure = await askOnce(runtime, TOOL);
+  const ask: Ask = (tool) => askOnce(runtime, tool, most_ms);
+  const failure = await ask(TOOL);
   if (!failure) return { models: models, fault: null };
   // Without models and without an answer, nothing is known to be at this address.
   if (listing.fault !== null && failure.status === 404) return { models: [], fault: listing.fault };
-  return { models: models, fault: await explainRefusal({ failure, runtime, model: default_model, models, endpoint }) };
+  return { models: models, fault: await explainRefusal({ failure, ask, model: default_model, models, endpoint }) };
 }
 
 /** Returns an address without credentials, for display. */
@@ -68,27 +74,29 @@ function withoutAccount(url: string): string {
 const sameModel = (listed_name: string, model: string) =>
   [model, `models/${model}`].includes(listed_name) || listed_name.startsWith(`${model}-`);
 
+/** Asks one question. Returns the failure; null if the model answered. */
+type Ask = (tool: typeof TOOL | null) => Promise<ModelFailure | null>;
+
 interface Refused {
   failure: ModelFailure;
-  runtime: ModelRuntime;
+  ask: Ask;
   model: string;
   models: readonly string[];
   endpoint: AskedEndpoint;
 }
 
-async function explainRefusal({ failure, runtime, model, models, endpoint }: Refused): Promise<string> {
+async function explainRefusal({ failure, ask, model, models, endpoint }: Refused): Promise<string> {
   const vendor_message = getVendorMessage(failure.message);
-  const { code } = failure;
   const status = findMeantStatus(failure);
-  if (code !== 'quota_exhausted' && status !== undefined && status < 500 && ![401, 402, 403, 429].includes(status)) {
-    if (!(await askOnce(runtime, null))) return formatNoToolsFault(model, vendor_message);
+  if (status !== undefined && status < 500 && ![401, 402, 403, 429].includes(status)) {
+    if (!(await ask(null))) return formatNoToolsFault(model, vendor_message);
     if (status === 404 || /model/i.test(vendor_message)) {
       const others = models.filter((id) => !sameModel(id, model));
       return formatUnknownModelFault(model, { known: others, said: vendor_message });
     }
   }
-  const has_own_sentence = code === 'quota_exhausted' || (status !== undefined && status !== 404 && status !== 400);
-  return (has_own_sentence && findRefusalFault(failure, endpoint)) || formatModelFault(model, vendor_message);
+  const has_own_sentence = status !== undefined && status !== 404 && status !== 400;
+  return has_own_sentence ? formatRefusalFault(status, vendor_message, endpoint) : formatModelFault(model, vendor_message);
 }
 
 /** Returns the status that a refusal means: some vendors report an account without quota, or a refused key, as a bad request. */
@@ -96,10 +104,6 @@ function findMeantStatus({ code, status }: ModelFailure): number | undefined {
   if (code === 'quota_exhausted') return 402;
   return code === 'model_unauthorized' && status === 400 ? 401 : status;
 }
-
-/** Returns the sentence for a refusal by the status that it means. */
-const findRefusalFault = (failure: ModelFailure, endpoint: AskedEndpoint): string | null =>
-  findProviderFault({ status: findMeantStatus(failure), message: getVendorMessage(failure.message) }, endpoint);
 
 /** Returns the vendor's message without the words that a run's error adds to it. */
 const getVendorMessage = (message: string) =>
@@ -115,8 +119,7 @@ const TOOL: Exchange['tools'][number] = {
   effect: 'read',
 };
 
-/** Asks one question. Returns the failure; null if the model answered. */
-async function askOnce(runtime: ModelRuntime, tool: typeof TOOL | null): Promise<ModelFailure | null> {
+async function askOnce(runtime: ModelRuntime, tool: typeof TOOL | null, most_ms: number): Promise<ModelFailure | null> {
   const exchange: Exchange = {
     task_id: '',
     model: null,
@@ -128,13 +131,12 @@ async function askOnce(runtime: ModelRuntime, tool: typeof TOOL | null): Promise
     cursor: null,
   };
   try {
-    await runtime.exchange(exchange, () => {}, AbortSignal.timeout(TIME_MS));
+    await runtime.exchange(exchange, () => {}, AbortSignal.timeout(most_ms));
     return null;
   } catch (error) {
     if (error instanceof ModelFailure) return ANSWERED.includes(error.code) ? null : error;
-    const message = `nothing within ${TIME_MS / 1000} s`;
-    if ((error as Error).name === 'TimeoutError') return new ModelFailure(message, { code: 'model_timeout', recoverable: true });
-    throw error;
+    if ((error as Error).name !== 'TimeoutError') throw error;
+    return new ModelFailure(`nothing within ${most_ms / 1000} s`, { code: 'model_timeout', recoverable: true });
   }
 }
 
@@ -160,10 +162,9 @@ async function loadModels(client: OpenAI | Anthropic, endpoint: AskedEndpoint): 
     return client instanceof Anthropic ? await vendorModels(client) : await compatibleModels(client, endpoint);
   } catch (error) {
     const failure = (client instanceof Anthropic ? toVendorFailure(error) : toModelFailure(error)) as ModelFailure;
-    const { status } = failure;
-    const found = status === undefined ? findProviderFault(error, endpoint) : findRefusalFault(failure, endpoint);
-    const fault = storable(found ?? failure.message);
-    return { models: [], fault, ...(status === undefined ? {} : { status }) };
+    const status = findMeantStatus(failure);
+    if (status === undefined) return { models: [], fault: storable(findConnectionFault(error, endpoint) ?? failure.message) };
+    return { models: [], fault: storable(formatRefusalFault(status, getVendorMessage(failure.message), endpoint)), status };
   }
 }
 

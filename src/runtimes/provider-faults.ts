@@ -16,19 +16,10 @@ const NOT_TLS = /^(EPROTO|ERR_SSL_)/;
 /** A version, as nearly all APIs have it in their path. */
 const VERSION = /\/(v\d|api|openai)/;
 
-/**
- * Returns in one sentence the reason why a provider could not be asked, and a remedy. Null: only the error's own message is
- * known.
- */
-export function findProviderFault(error: unknown, endpoint: AskedEndpoint): string | null {
-  const { status, message } = error as { status?: number; message?: string };
-  if (status !== undefined) return formatRefusalFault(status, plainMessage(message ?? ''), endpoint);
-  return formatConnectionFault(error, endpoint);
-}
-
-function formatConnectionFault(error: unknown, { url }: AskedEndpoint): string | null {
+/** Returns in one sentence why a provider could not be asked, and a remedy. Null: only the error's own message is known. */
+export function findConnectionFault(error: unknown, { url }: AskedEndpoint): string | null {
   const { code = '' } = innermost(error) as { code?: string };
-  const { hostname = url, host = url, protocol } = URL.parse(url) ?? {};
+  const { hostname, host, protocol } = new URL(url);
   if (UNKNOWN_HOST.includes(code))
     return `The host ${hostname} is not known (${code}): check base_url for a typing error, and the DNS of this server`;
   if (code === 'ECONNREFUSED')
@@ -47,8 +38,9 @@ function formatConnectionFault(error: unknown, { url }: AskedEndpoint): string |
 /** Returns a message without the status that the clients put in front, as a part of a sentence. */
 const plainMessage = (message: string): string => message.replace(/^\d{3} /, '').replace(/\.$/, '');
 
-function formatRefusalFault(status: number, message: string, endpoint: AskedEndpoint): string {
-  const status_text = `(${status}: ${message})`;
+/** Returns in one sentence what a refusal with this status means, and a remedy. */
+export function formatRefusalFault(status: number, message: string, endpoint: AskedEndpoint): string {
+  const status_text = `(${status}: ${plainMessage(message)})`;
   if (status === 401)
     return endpoint.has_key
       ? `The endpoint refuses the key ${status_text}: check the provider's stored key, and that it belongs to this vendor`
@@ -66,14 +58,14 @@ function formatRefusalFault(status: number, message: string, endpoint: AskedEndp
 const formatNoApi = (url: string) => `There is no model API at ${url}`;
 
 function pathAdvice(url: string): string {
-  const { pathname = '/' } = URL.parse(url) ?? {};
+  const { pathname } = new URL(url);
   return VERSION.test(pathname)
     ? 'correct the path of base_url, which ends before /chat/completions'
     : `set base_url to ${withoutSlashes(url)}/v1, or to the path in the vendor's documentation`;
 }
 
 export const formatWebPageFault = ({ url }: AskedEndpoint): string =>
-  `${url} answers with a web page: base_url must be the address of the API, such as ${URL.parse(url)?.origin ?? url}/v1, and not of the vendor's site or a sign-in page`;
+  `${url} answers with a web page: base_url must be the address of the API, such as ${new URL(url).origin}/v1, and not of the vendor's site or a sign-in page`;
 
 export const formatNotAnApiFault = ({ url }: AskedEndpoint): string =>
   `${formatNoApi(url)}: what it answers is not a list of models; check base_url and provider_type`;

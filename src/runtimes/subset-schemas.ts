@@ -3,7 +3,7 @@ import { findTarget, isSchema, type Schema, toSchemas } from './schema-parts.ts'
 /** A kind of schema in which each has one type, or is a choice of some that have. */
 interface Subset {
   /** The keywords that it has for every type and for each. */
-  keywords: Record<'any' | string, string[]>;
+  keywords: { any: string[]; [type: string]: string[] };
   formats: Record<string, string[]>;
   /** The types whose values may be listed. */
   listed: string[];
@@ -188,7 +188,7 @@ const withNote = ([first, ...others]: Schema[], description: unknown): Schema[] 
 
 function convertKind(schema: Schema, type: string, place: Place): Schema {
   const { keywords, formats } = place.subset;
-  const names = [...(keywords.any ?? []), ...(keywords[type] ?? [])];
+  const names = [...keywords.any, ...(keywords[type] ?? [])];
   const kept = Object.fromEntries(names.flatMap((name) => (schema[name] === undefined ? [] : [[name, schema[name]]])));
   const format = formats[type]?.includes(String(schema.format)) ? { format: schema.format } : {};
   const converted = { type, ...kept, ...format, ...toValues(schema, type, place) };

@@ -24,6 +24,10 @@ const SCHEMAS: [string, Schema, Schema[]][] = [
   ['a map', one({ type: 'object', additionalProperties: { type: 'string' } }), [{ x: { a: 'b' } }]],
   ['anything', one({}), [{ x: 1 }, { x: 'a' }]],
   ['true for a schema', one(true), [{ x: 1 }]],
+  ['a text in place of properties', { type: 'object', properties: 'none' }, [{}, { a: 1 }]],
+  ['no alternatives', one({ anyOf: [] }), [{ x: 1 }]],
+  ['null alone', one({ type: 'null' }), [{ x: null }]],
+  ['items without a type', one({ items: { type: 'string' } }), [{ x: ['a'] }]],
   ['look-ahead', one({ type: 'string', pattern: '^(?!\\.)(?!.*\\.\\.)[a-z]+@[a-z]+$' }), [{ x: 'a@b' }]],
   ['look-behind', one({ type: 'string', pattern: '(?<=a)b' }), [{ x: 'ab' }]],
   ['a reference within a pattern', one({ type: 'string', pattern: '^(a|b)\\1$' }), [{ x: 'aa' }]],
@@ -104,6 +108,8 @@ const SCHEMAS: [string, Schema, Schema[]][] = [
     one({ $ref: '#/$defs/A' }, { $defs: { A: { $ref: '#/$defs/B' }, B: { $ref: '#/$defs/A' } } }),
     [{ x: 1 }],
   ],
+  ['a reference to a text', one({ $ref: '#/type' }), [{ x: 1 }]],
+  ['a reference to nothing at the top', { $ref: '#/$defs/Gone' }, [{}, { a: 1 }]],
   ['a reference to nothing', one({ $ref: '#/$defs/Gone' }), [{ x: 1 }]],
   ['a reference to another document', one({ $ref: 'https://example.com/schema.json' }), [{ x: 1 }]],
   ['several types', one({ type: ['string', 'number'] }), [{ x: 'a' }, { x: 1 }]],
@@ -127,6 +133,7 @@ const SCHEMAS: [string, Schema, Schema[]][] = [
   ['a constant number', one({ const: 7 }), [{ x: 7 }]],
   ['formats', one({ type: 'string', format: 'email' }), [{ x: 'a@b.c' }]],
   ['an open minimum of draft 4', one({ type: 'number', minimum: 5, exclusiveMinimum: true }), [{ x: 6 }]],
+  ['a minimum of draft 4 that is not open', one({ type: 'number', minimum: 5, exclusiveMinimum: false }), [{ x: 5 }]],
   ['an open minimum', one({ type: 'number', exclusiveMinimum: 5 }), [{ x: 6 }]],
   ['required names that do not exist', one({ type: 'string' }, { required: ['x', 'y'] }), [{ x: 'a', y: 1 }]],
   [
@@ -288,6 +295,47 @@ it('a value that refers to itself may be anything within', () => {
   for (const x of ['a', ['a', ['b']], []]) expect(allows(sent, { x }), JSON.stringify(x)).toBe(true);
 });
 
+it.each<[string, 'gemini' | 'moonshot', Schema, Schema]>([
+  ['null', 'gemini', { type: 'null', description: 'Nothing' }, { type: 'string', nullable: true, description: 'Nothing' }],
+  ['null', 'moonshot', { type: 'null', description: 'Nothing' }, { type: 'null', description: 'Nothing' }],
+  ['alternatives of null', 'moonshot', { anyOf: [{ type: 'null' }], description: '' }, { type: 'null' }],
+  ['a known format', 'gemini', { type: 'string', format: 'date-time' }, { type: 'string', format: 'date-time' }],
+  ['an unknown format', 'gemini', { type: 'string', format: 'email' }, { type: 'string' }],
+  ['items alone', 'moonshot', { items: { type: 'string' } }, { type: 'array', items: { type: 'string' } }],
+  ['a list as a value', 'moonshot', { const: [1] }, { type: 'array', description: 'One of: [1]' }],
+  ['an object as a value', 'moonshot', { const: { a: 1 } }, { type: 'object', description: 'One of: {"a":1}', properties: {} }],
+  [
+    'values that it does not list',
+    'gemini',
+    { type: 'number', enum: [1, 2], description: 'How many' },
+    { type: 'number', description: 'How many. One of: 1, 2' },
+  ],
+  [
+    'alternatives of an object, with a description',
+    'gemini',
+    {
+      type: 'object',
+      properties: { a: { type: 'string' } },
+      anyOf: [{ properties: { b: { type: 'number' } } }, { properties: { c: { type: 'boolean' } } }],
+      description: 'One of two',
+    },
+    {
+      anyOf: [
+        { description: 'One of two', type: 'object', properties: { b: { type: 'number' }, a: { type: 'string' } } },
+        { type: 'object', properties: { c: { type: 'boolean' }, a: { type: 'string' } } },
+      ],
+    },
+  ],
+])('%s becomes what %s has for it', (_, family, schema, x) => {
+  expect(toVendorSchema(one(schema), family).properties).toEqual({ x });
+});
+
+it('a reference at the top keeps its own description', () => {
+  const Args = { type: 'object', properties: { a: { type: 'string' } }, description: 'Any' };
+  const sent = toVendorSchema({ $ref: '#/$defs/Args', description: 'These', $defs: { Args } }, 'standard');
+  expect(sent).toMatchObject({ description: 'These', properties: { a: { type: 'string' } } });
+});
+
 it('a schema that every vendor takes is sent as it is', () => {
   const schema = {
     type: 'object',
@@ -367,10 +415,18 @@ describe('names of parameters', () => {
     name: 'look',
     description: '',
     effect: 'read',
-    parameters: { type: 'object', properties, required: own },
+    parameters: { type: 'object', properties },
   };
 
-  async function ask(provider: Parameters<typeof getToolRules>[0], model: string, toArguments: (names: string[]) => string[]) {
+  /** Arguments deeper than any that are read. */
+  const NESTED = `{"$top":${'['.repeat(200)}${']'.repeat(200)}}`;
+
+  async function ask(
+    provider: Parameters<typeof getToolRules>[0],
+    model: string,
+    toArguments: (names: string[]) => string[],
+    required = [...own, 'gone'],
+  ) {
     const sent: ToolSpec[] = [];
     const runtime: ModelRuntime = {
       async exchange({ tools }) {
@@ -383,7 +439,11 @@ describe('names of parameters', () => {
     };
     const { signal } = new AbortController();
     const rules = getToolRules(provider, model);
-    const { reply } = await adaptTools(runtime, () => rules).exchange(exchangeOf({ tools: [tool] }), () => {}, signal);
+    const { reply } = await adaptTools(runtime, () => rules).exchange(
+      exchangeOf({ tools: [{ ...tool, parameters: { ...tool.parameters, required } }] }),
+      () => {},
+      signal,
+    );
     return { sent: sent[0]!, args: reply.calls.map((call) => call.arguments) };
   }
 
@@ -403,13 +463,21 @@ describe('names of parameters', () => {
       '{"$top":1,"$top":2}',
       '{"cut',
       '',
+      `{${JSON.stringify(names[1])}:1,"$top":2}`,
+      NESTED,
     ]);
     expect(anthropicTool(sent)).toBeNull();
-    expect(sent.parameters.required).toEqual(Object.keys(sent.parameters.properties as object));
+    const sent_names = Object.keys(sent.parameters.properties as object);
+    expect(sent.parameters.required).toEqual([...sent_names, 'gone']);
     expect(args).toEqual([
       `{${own.map((name) => `${JSON.stringify(name)}:${value}`).join(',')}}`,
-      ...['{"$top":1,"a.b":2}', '{"$top":1,"$top":2}', '{"cut', ''],
+      ...['{"$top":1,"a.b":2}', '{"$top":1,"$top":2}', '{"cut', '', `{${JSON.stringify(sent_names[1])}:1,"$top":2}`, NESTED],
     ]);
+  });
+
+  it('may all be left out', async () => {
+    const { sent } = await ask({ provider_type: 'anthropic_messages', base_url: null }, 'claude-sonnet-5', () => [], []);
+    expect('required' in sent.parameters).toBe(false);
   });
 
   it('stay as they are elsewhere', async () => {
@@ -442,4 +510,18 @@ it.each([
   expect(rules).toMatchObject({ family: 'standard', most_description: 1_024, names });
   const open = getToolRules({ provider_type: 'openai_compatible', base_url: 'http://vllm.local/v1' }, 'openai/gpt-oss-120b');
   expect(open).toMatchObject({ family: 'local', most_description: null });
+});
+
+it.each([1_024, 1_025])('a description of %i characters is sent to OpenAI as far as it goes', async (length) => {
+  const sent: ToolSpec[] = [];
+  const runtime: ModelRuntime = {
+    async exchange({ tools }) {
+      sent.push(...tools);
+      return { reply: { text: '', calls: [] } as object as ModelReply, cursor: null };
+    },
+  };
+  const rules = getToolRules({ provider_type: 'openai', base_url: null }, 'gpt-5');
+  const tools: ToolSpec[] = [{ name: 'look', description: '🌍'.repeat(length), parameters: { type: 'object' }, effect: 'read' }];
+  await adaptTools(runtime, () => rules).exchange(exchangeOf({ tools }), () => {}, new AbortController().signal);
+  expect(sent[0]?.description).toBe(length > 1_024 ? `${'🌍'.repeat(1_023)}…` : '🌍'.repeat(length));
 });
