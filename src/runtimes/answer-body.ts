@@ -31,7 +31,7 @@ const EVENT_FIELD = /^(?:data|event|id|retry)\s*:/i;
  */
 export async function readAnswer(response: Response, expected: string, reader: AnswerReader): Promise<BodyEnd> {
   const { body, status, headers } = response;
-  if (!body || status === 204) throw await refuseEmpty(response);
+  if (!body) throw refuseEmpty(status);
   const source = takeSource(body);
   const decoder = new TextDecoder();
   const events = readEvents(reader, headers);
@@ -78,8 +78,7 @@ function judgeBeginning() {
   };
 }
 
-async function refuseEmpty({ status, body }: Response): Promise<ModelFailure> {
-  await body?.cancel();
+function refuseEmpty(status: number): ModelFailure {
   const message = `The model's endpoint answered ${status} and nothing else; check base_url`;
   return new ModelFailure(message, { code: 'empty_answer', recoverable: false });
 }

@@ -62,7 +62,7 @@ export function readEvents({ onEvent }: BodyReader, headers: Headers): Events {
     if (ended || isSignOfLife(event)) return;
     // Some endpoints leave out the empty lines between events.
     const lines = data.includes('\n') && !isJson(data) ? data.split('\n') : [data];
-    for (const line of lines) if (!ended) take(line.trim(), event);
+    for (const line of lines) take(line.trim(), event);
   };
   const parser = createParser({
     onEvent: onMessage,

@@ -69,7 +69,7 @@ function isJson(text: string): boolean {
 function findOnlyValue(values: readonly string[]): string | null {
   if (values.length < 2 || !values.every(isJson)) return null;
   const [first, ...others] = new Set(values.filter((value) => !PLACEHOLDERS.includes(value.replaceAll(/\s+/g, ''))));
-  return others.length > 0 ? null : (first ?? values[0] ?? null);
+  return others.length > 0 ? null : (first ?? values[0]!);
 }
 
 interface JsonValues {

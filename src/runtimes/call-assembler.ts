@@ -70,7 +70,7 @@ export function assembleCalls(known: ReadonlySet<string> = new Set()) {
     const with_id =
       id === ''
         ? undefined
-        : (calls.findLast((call) => call.ids.has(id) && (!at_index || call.indexes.has(index ?? 0))) ??
+        : (calls.findLast((call) => call.ids.has(id) && (!at_index || call.indexes.has(index!))) ??
           calls.findLast(({ ids }) => ids.has(id)));
     // Some endpoints give all calls one id; then a new index begins another call.
     if (with_id && !(index !== null && !at_index && couldBeginAfter(piece, with_id))) return with_id;
@@ -197,7 +197,7 @@ const withoutEmpty = (calls: readonly OpenCall[]): readonly OpenCall[] => {
 function sortByIndex(calls: readonly OpenCall[]): OpenCall[] {
   const indexes = calls.flatMap((call) => (call.indexes.size === 1 ? [...call.indexes] : []));
   if (indexes.length < calls.length || new Set(indexes).size < calls.length) return [...calls];
-  const at = (call: OpenCall) => [...call.indexes][0] ?? 0;
+  const at = (call: OpenCall) => [...call.indexes][0]!;
   return calls.toSorted((one, other) => at(one) - at(other));
 }
 

@@ -87,7 +87,7 @@ const withFiles = (text: string, files: readonly ModelFile[]): Message => ({
  */
 function showResultFiles(messages: readonly TranscriptMessage[], result_files: Exchange['result_files']): Message[] {
   const from = messages.findLastIndex(({ role }) => role !== 'tool') + 1;
-  const files = messages.slice(from).flatMap(({ call_id }) => result_files?.get(call_id ?? '') ?? []);
+  const files = messages.slice(from).flatMap(({ call_id }) => result_files?.get(call_id!) ?? []);
   if (files.length === 0) return [];
   return [withFiles(`Returned by the tools: ${files.map(({ name }) => name).join(', ')}`, files)];
 }
@@ -102,7 +102,7 @@ function toContentPart(file: ModelFile): OpenAI.Chat.Completions.ChatCompletionC
 
 function toMessage({ role, content, tool_calls, call_id, extra }: TranscriptMessage, dialect: Dialect): Message {
   const toVendorId = (id: string) => (dialect.strict_calls ? strictCallId(id) : id);
-  if (role === 'tool') return { role, content, tool_call_id: toVendorId(call_id ?? '') };
+  if (role === 'tool') return { role, content, tool_call_id: toVendorId(call_id!) };
   if (role === 'user' || role === 'system') return { role, content };
   const { calls: parts, tool_use_ids: _, reasoning: __, thought, reasoning_content, ...own } = (extra ?? {}) as KeptExtra;
   const calls = tool_calls?.map((call, index) => ({

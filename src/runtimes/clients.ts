@@ -56,10 +56,12 @@ export function defaultClient(base_url: string, access_token: string, fetch: Fet
 
 /** A client of a provider's endpoint, with the key opened in the caller's name. */
 export async function providerClient(provider: ModelEndpoint, caller: ModelCaller, fetch: Fetch): Promise<OpenAI> {
-  const key = await openApiKey(provider, caller);
   const options = { ...COMMON, fetch: clientFetch(fetch) };
-  if (provider.provider_type === 'azure_openai') return azureClient(provider, key ?? NO_KEY, options);
-  const { base_url, auth_type } = provider;
+  const { provider_type, base_url, auth_type } = provider;
+  if (provider_type === 'azure_openai') return azureClient(provider, await openApiKey(provider, caller), options);
+  // Only a self-hosted endpoint may have no key.
+  const is_keyless = provider_type === 'openai_compatible' && !provider.api_key_token_name;
+  const key = is_keyless ? null : await openApiKey(provider, caller);
   const bare = { authorization: null };
   const defaultHeaders = !key ? bare : auth_type === 'x-api-key' ? { ...bare, 'x-api-key': key } : {};
   return new OpenAI({
@@ -85,36 +87,35 @@ export async function vendorClient(
     ...options,
     apiKey,
     // The client sends it as a bearer token, which not every compatible endpoint reads.
-    ...(apiKey === null ? {} : { defaultHeaders: { 'x-api-key': apiKey } }),
+    defaultHeaders: { 'x-api-key': apiKey },
     baseURL: provider.base_url ?? url,
     fetch: readableErrors(fetch),
   });
 }
 
 /** `base_url` is the address of the resource; a deployment, if named, is part of the path. */
-function azureClient(provider: ModelEndpoint, apiKey: string, options: typeof COMMON & { fetch: Fetch }): AzureOpenAI {
+function azureClient(provider: ModelEndpoint, apiKey: string, options: typeof COMMON & { fetch: Fetch }): OpenAI {
   const { name, base_url, azure_api_version, azure_deployment } = provider;
   if (!base_url) {
     const message = `The provider ${name} has no base_url; give the address of its Azure resource, such as https://my-resource.openai.azure.com`;
     throw refusal(message, 'no_base_url');
   }
   const address = withoutSlashes(base_url);
+  // This API has neither versions nor deployments in its addresses.
+  if (address.endsWith('/openai/v1'))
+    return new OpenAI({ ...options, apiKey, baseURL: address, defaultHeaders: { authorization: null, 'api-key': apiKey } });
   return new AzureOpenAI({
     ...options,
     apiKey,
     apiVersion: azure_api_version ?? AZURE_API_VERSION,
-    baseURL: address.endsWith('/openai') || address.endsWith('/openai/v1') ? address : `${address}/openai`,
+    baseURL: address.endsWith('/openai') ? address : `${address}/openai`,
     ...(azure_deployment ? { deployment: azure_deployment } : {}),
   });
 }
 
-/** Only a self-hosted endpoint may have no key. */
-async function openApiKey(provider: ModelEndpoint, caller: ModelCaller): Promise<string | null> {
-  const { name, provider_type, api_key_token_name: token } = provider;
-  if (!token) {
-    if (provider_type === 'openai_compatible') return null;
-    throw refusal(`The provider ${name} has no key; store one and name it in api_key_token_name`);
-  }
+async function openApiKey(provider: ModelEndpoint, caller: ModelCaller): Promise<string> {
+  const { name, api_key_token_name: token } = provider;
+  if (!token) throw refusal(`The provider ${name} has no key; store one and name it in api_key_token_name`);
   const key = await caller.openToken(token, provider).catch((error: Error) => {
     if (findOutage(error)) throw error;
     const code = secretRefusal(error);

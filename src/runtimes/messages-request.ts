@@ -85,7 +85,7 @@ function toToolChoice(
   { must_call, parallel_tool_calls: parallel }: Choice,
 ): Pick<Request, 'tool_choice'> {
   const rule = parallel === undefined ? {} : { disable_parallel_tool_use: !parallel };
-  if (must_call && first && others.length === 0) return { tool_choice: { type: 'tool', name: first.name, ...rule } };
+  if (must_call && others.length === 0) return { tool_choice: { type: 'tool', name: first!.name, ...rule } };
   if (must_call) return { tool_choice: { type: 'any', ...rule } };
   return parallel === undefined ? {} : { tool_choice: { type: 'auto', ...rule } };
 }

@@ -50,9 +50,9 @@ export function readableErrors(fetch: Fetch): Fetch {
 /** Reads an error that `readableErrors` has passed on. */
 export function readPassedError(error: unknown): VendorError {
   const { error: inner = error } = Object(error) as Json;
-  const { names, status, retry_after_ms, message, context_window } = Object(inner) as Partial<VendorError>;
+  const { names, status, retry_after_ms, message, context_window } = Object(inner) as VendorError;
   if (!Array.isArray(names)) return readVendorError(inner);
-  return { message: message ?? '', names, status, retry_after_ms, context_window };
+  return { message, names, status, retry_after_ms, context_window };
 }
 
 /** Reads the body of an error, as text or parsed. */
@@ -98,8 +98,8 @@ function reportsError(value: unknown): boolean {
   if (choice !== undefined || isObject(value.message) || isObject(value.delta)) return false;
   if (object === 'error' || type === 'error' || isFilled(errors) || isFilled(fault) || success === false) return true;
   if (Number(error_code ?? 0) !== 0 || status === 'error' || status === 'failed') return true;
-  if (isText(error_code) || [code, status].some((number) => Number(number) >= 400)) return true;
-  if (Array.isArray(choices) || isObject(value.usage) || isSuccess(code)) return false;
+  if ([code, status].some((number) => Number(number) >= 400)) return true;
+  if (Array.isArray(choices) || isObject(value.usage) || isSuccess(code) || isSuccess(error_code)) return false;
   return MESSAGE_FIELDS.some((field) => isText(value[field])) || isFilled(value.detail);
 }
 
@@ -214,14 +214,13 @@ function extractSentence(text: string): string {
   if (at < 0) return text;
   const end = Math.max(text.lastIndexOf('}'), text.lastIndexOf(']'));
   const inner = end > at ? tryParse(text.slice(at, end + 1)) : undefined;
-  const quoted = QUOTED_MESSAGE.exec(text.slice(at))?.[3]?.trim() ?? null;
   const message =
     inner === undefined
-      ? quoted
-      : (listLayers(inner)
+      ? QUOTED_MESSAGE.exec(text.slice(at))?.[3]?.trim()
+      : listLayers(inner)
           .map(findMessage)
-          .findLast((it) => it !== null) ?? null);
-  return message === null ? text : joinReason(text.slice(0, at), message);
+          .findLast((it) => it !== null);
+  return message === undefined ? text : joinReason(text.slice(0, at), message);
 }
 
 function joinReason(text: string, reason: string): string {

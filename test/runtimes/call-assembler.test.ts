@@ -246,6 +246,21 @@ describe('assembles', () => {
       [[part('loo', '', { index: 0, id: 'a' })], [part('look', '', { index: 0 })], [part(undefined, OSLO, { index: 0 })]],
       [oslo],
     ],
+    [
+      'a placeholder that comes twice in one piece',
+      [[part('ping', '{} {}', { index: 0, id: 'a' })]],
+      [{ name: 'ping', args: {} }],
+    ],
+    [
+      'an id that comes with the second piece, at another index',
+      [[part('look', '{"city":', { index: 0 })], [part(undefined, '"Oslo"}', { index: 1, id: 'a' })]],
+      [oslo],
+    ],
+    [
+      'the name of another tool within the arguments of a call, with its id',
+      [[part('look', '{"city":', { id: 'a' })], [part('ping', '"Oslo"}', { id: 'a' })]],
+      [{ ...oslo, name: 'lookping' }],
+    ],
     ['a name that comes again at the end', [[part('look', OSLO)], [part('look', '')]], [oslo]],
   ])('%s', (_, chunks, expected) => expect(assemble(chunks)).toEqual(expected));
 
@@ -272,8 +287,8 @@ describe('assembles', () => {
   });
 
   it('arguments that are not JSON as they came', () => {
-    const calls = (chunks: CallPart[][]) => {
-      const assembler = assembleCalls();
+    const calls = (chunks: CallPart[][], known: readonly string[] = []) => {
+      const assembler = assembleCalls(new Set(known));
       for (const chunk of chunks) assembler.add(chunk);
       return assembler.all().map(({ arguments: args }) => args);
     };
@@ -281,6 +296,7 @@ describe('assembles', () => {
     expect(calls([[part('look', OSLO + ROME, { index: 0 })]])).toEqual([OSLO + ROME]);
     const cut = [[part('look', '{"city":"Oslo"', { id: 'a' })], [part('look', ROME, { id: 'b' })]];
     expect(calls(cut)).toEqual(['{"city":"Oslo"', ROME]);
+    expect(calls([[part('look', '{"city":"Oslo"')], [part('ping', '{}')]], NAMES)).toEqual(['{"city":"Oslo"', '{}']);
     expect(calls([[part('look', '['.repeat(5_000), { index: 0 })]])).toEqual(['['.repeat(5_000)]);
   });
 });

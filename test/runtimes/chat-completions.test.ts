@@ -1,12 +1,15 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { OutageError } from '../../src/domain/outages.ts';
 import { calculateCost } from '../../src/domain/usage.ts';
+import { selectRuntime } from '../../src/runtimes/select.ts';
 import { asks, breaksOff, fails, hangs, type ModelServer, says, sends, startModelServer } from '../support/peers/model-server.ts';
-import { chunks, failure, message, reply } from './support.ts';
+import { caller, chunks, DIRECT, exchangeOf, failure, message, providerOf, reply } from './support.ts';
 
 let server: ModelServer;
+const OPTIONS = { default_runtime: { base_url: 'http://127.0.0.1:9', model: null }, ...DIRECT };
 const at = (values: object = {}) => ({ base_url: server.url, ...values });
 
 beforeAll(async () => {
@@ -164,6 +167,31 @@ describe('a request', () => {
     expect(seen.headers).toMatchObject({ 'api-key': 'value of azure-key' });
   });
 
+  it.each([
+    ['', '/openai/deployments/gpt/chat/completions?api-version=2024-10-21'],
+    ['/', '/openai/deployments/gpt/chat/completions?api-version=2024-10-21'],
+    ['/openai', '/openai/deployments/gpt/chat/completions?api-version=2024-10-21'],
+    ['/openai/v1/', '/openai/v1/chat/completions'],
+  ])('reaches a model of Azure without a deployment at %j', async (path, url) => {
+    const azure = {
+      provider_type: 'azure_openai',
+      azure_deployment: null,
+      api_key_token_name: 'k',
+      default_model: 'gpt',
+    } as const;
+    const seen = await headersOf((base_url) => reply({ ...azure, base_url: base_url + path }));
+    expect(seen.url).toBe(url);
+    expect(seen.headers).toMatchObject({ 'api-key': 'value of k' });
+    expect(seen.headers.authorization).toBeUndefined();
+  });
+
+  it('forces a call if one must be made', async () => {
+    server.script(says('ok'), says('ok'));
+    const tools = [{ name: 'look', description: 'Looks.', parameters: { type: 'object' }, effect: 'read' as const }];
+    for (const must_call of [true, false]) await reply(at(), { tools, must_call });
+    expect(server.requests.slice(-2).map(({ tool_choice }) => tool_choice)).toEqual(['required', undefined]);
+  });
+
   it('reaches an anthropic provider with a base_url as chat completions', async () => {
     const seen = await headersOf((base_url) =>
       reply({ base_url: `${base_url}/v1`, provider_type: 'anthropic', api_key_token_name: 'k' }),
@@ -185,6 +213,13 @@ describe('a failure states the cause and whether to retry', () => {
     ],
     ['a stream of something else', () => sends('data: {"choices":[{\n\n'), 'bad_model_response', true],
     ['an empty answer', () => says(''), 'empty_answer', false],
+    ['no content', () => (response: ServerResponse) => void response.writeHead(204).end(), 'empty_answer', false],
+    [
+      'no choices',
+      () => (response: ServerResponse) => void response.writeHead(200).end('{"id":"c","choices":[]}'),
+      'bad_model_response',
+      false,
+    ],
     [
       'an answer of nothing but thought',
       () => chunks([{ reasoning_content: 'hm' }], { finish: 'length' }),
@@ -242,6 +277,29 @@ describe('a failure states the cause and whether to retry', () => {
     expect(await failure(reply({ provider_type: 'azure_openai', api_key_token_name: 'k' }))).toMatchObject({
       code: 'no_base_url',
     });
+  });
+
+  it.each(['openai_compatible', 'anthropic_messages', 'anthropic'])('no model for %s', async (provider_type) => {
+    const base_url = provider_type === 'anthropic' ? null : server.url;
+    const provider = providerOf({ provider_type, base_url, api_key_token_name: 'key', default_model: null });
+    const { runtime } = await selectRuntime({ provider, tools: [] }, caller, OPTIONS);
+    const asked = runtime.exchange(exchangeOf(), () => {}, new AbortController().signal);
+    expect(await failure(asked)).toMatchObject({ code: 'no_model', recoverable: false });
+  });
+
+  it('a run without a token for the default runtime', async () => {
+    const selected = selectRuntime({ provider: null }, { ...caller, access_token: null }, OPTIONS);
+    expect(await failure(selected)).toMatchObject({
+      code: 'no_access_token',
+      message: expect.stringContaining('give the agent'),
+    });
+  });
+
+  it('a key that cannot be read now, which is not the fault of the provider', async () => {
+    const outage = new OutageError({ code: 'database_unavailable', sentence: 'Postgres is gone' });
+    const provider = providerOf({ provider_type: 'openai', api_key_token_name: 'key' });
+    const openToken = () => Promise.reject(outage);
+    await expect(selectRuntime({ provider }, { ...caller, openToken }, OPTIONS)).rejects.toBe(outage);
   });
 
   it('a key that no header can carry, without quoting it', async () => {

@@ -411,6 +411,8 @@ describe('an error is shown in the words of the vendor', () => {
       { message: 'success', usage: { prompt_tokens: 3, completion_tokens: 2 } },
       { code: 0, msg: 'success' },
       { code: '200', msg: 'success' },
+      { error_code: '0', error_msg: 'success' },
+      { base_resp: {}, choices: [] },
     ])
       expect(await ask({ body: chunk({ content: 'half' }, 'stop') + frame(last) + DONE })).toMatchObject({ text: 'half' });
   });

@@ -109,6 +109,14 @@ describe('a tool that the vendor runs', () => {
     expect(JSON.stringify(made_there)).not.toContain('c2VhbGVk');
   });
 
+  it('that another one called is sent back with its caller', async () => {
+    const caller = { type: 'code_execution_20250825', tool_id: 'srvtoolu_9' };
+    const called = [search('a'), found('a'), text('It rains.')].map((block, at) => (at < 2 ? { ...block, caller } : block));
+    vendor.script(messageAnswer(called));
+    const first = await ask();
+    expect(first.extra).toMatchObject({ blocks: [{ id: 'a', caller }, { tool_use_id: 'a', caller }, { type: 'text' }] });
+  });
+
   it('is sent no text that is not on record', async () => {
     vendor.script(messageAnswer(SEARCHED));
     const first = await ask();

@@ -1,8 +1,19 @@
+import Anthropic from '@anthropic-ai/sdk';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Definition } from '../../src/domain/definition.ts';
+import { foldEvents } from '../../src/runtimes/managed/fold.ts';
+import { createManagedRuntime } from '../../src/runtimes/managed/session.ts';
 import type { Exchange } from '../../src/runtimes/runtime.ts';
 import { selectRuntime } from '../../src/runtimes/select.ts';
-import { agentAsks, agentSays, ends, spends, startVendorServer, type VendorServer } from '../support/peers/vendor-server.ts';
+import {
+  agentAsks,
+  agentSays,
+  ends,
+  spends,
+  startVendorServer,
+  type VendorServer,
+  works,
+} from '../support/peers/vendor-server.ts';
 import { caller, DIRECT, exchangeOf, failure, message, providerOf } from './support.ts';
 
 let vendor: VendorServer;
@@ -59,10 +70,10 @@ describe('a vendor session', () => {
       ['add', '{"a":1}'],
       ['add', '{}'],
     ]);
-    const second = await exchange({ cursor: first.cursor, transcript: answeredWith(first.reply, '1', '2') });
+    const second = await exchange({ cursor: first.cursor, transcript: answeredWith(first.reply, '1', '') });
     expect(second.reply).toMatchObject({ text: 'Two.', finish: 'stop' });
     expect(vendor.sessions).toHaveLength(1);
-    expect(sent('user.custom_tool_result').map(({ content }) => content[0].text)).toEqual(['1', '2']);
+    expect(sent('user.custom_tool_result').map(({ content }) => content[0].text)).toEqual(['1', '(no content)']);
   });
 
   it('is kept open as long as its answer may be rejected', async () => {
@@ -140,6 +151,27 @@ describe('a vendor session', () => {
   });
 });
 
+describe('the agent of a session', () => {
+  it.each<[string | null, string, unknown]>([
+    ['minimal', 'Be brief.', { id: 'claude-test', effort: 'low' }],
+    ['high', 'Be brief.', { id: 'claude-test', effort: 'high' }],
+    [null, '', 'claude-test'],
+  ])('has the effort %s and the instructions %j', async (reasoning_effort, instructions, model) => {
+    vendor.script(agentSays('ok'));
+    await exchange({ reasoning_effort, instructions } as Partial<Exchange>);
+    expect(vendor.agents[0]).toMatchObject({ model, system: instructions || null });
+  });
+
+  it('has none of the tools on files if one of them is guarded', async () => {
+    vendor.script(agentSays('ok'));
+    const tools: Definition['tools'] = ['bash', 'read', 'web_search'].map((name) => ({ kind: 'builtin', name }));
+    await exchange({}, { tools, approval_tools: ['bash'] });
+    expect(vendor.agents[0]).toMatchObject({
+      tools: [{ name: 'add' }, { type: 'agent_toolset_20260401', configs: [{ name: 'web_search' }] }],
+    });
+  });
+});
+
 describe('a session whose worker was lost', () => {
   it('is found again and does not receive the prompt twice', async () => {
     vendor.script(agentSays('Said once.'));
@@ -171,6 +203,31 @@ describe('a session whose worker was lost', () => {
     session?.events.push({ id: 'later', ...ends });
     expect((await exchange()).reply.text).toBe('Half');
     expect(sent('user.message')).toHaveLength(1);
+  });
+});
+
+describe('a session whose task has ended', () => {
+  const end = async (values: { cursor: unknown; started_at: Date | null }) => {
+    const client = new Anthropic({ apiKey: 'key', baseURL: vendor.url, maxRetries: 0 });
+    const runtime = createManagedRuntime({ client, default_model: 'claude-test', hosted: { builtins: [], mcp_servers: [] } });
+    await runtime.end!({ task_id: exchangeOf().task_id, ...values }, new AbortController().signal);
+  };
+
+  it.each([null, new Date()])('is archived, also if nothing on record names it: started at %s', async (started_at) => {
+    vendor.script(agentSays('ok'));
+    await exchange({ may_be_rejected: true });
+    await end({ cursor: null, started_at });
+    expect(vendor.sessions[0]).toMatchObject({ archived_at: expect.any(String) });
+  });
+
+  it('may have been deleted at the vendor', async () => {
+    await end({ cursor: { session_id: 'gone', seen: null }, started_at: null });
+    expect(vendor.sessions).toEqual([]);
+  });
+
+  it('is not taken for ended if the vendor refuses', async () => {
+    vendor.refuse({ status: 403 });
+    await expect(end({ cursor: { session_id: 'gone', seen: null }, started_at: null })).rejects.toThrow('scripted refusal');
   });
 });
 
@@ -208,6 +265,38 @@ describe('a session that goes wrong', () => {
       outcomes.push((await failure(exchange({ task_id: `${type} ${status}` }))).recoverable);
     }
     expect(outcomes).toEqual(Array(3).fill(PASSING.includes(type)));
+  });
+
+  it.each<[string, object[], string, boolean]>([
+    ['that is ended', [{ type: 'session.status_terminated' }], 'session_ended', false],
+    ['that is deleted', [{ type: 'session.deleted' }], 'session_ended', false],
+    ['without budget', [{ type: 'session.status_idle', stop_reason: { type: 'budget_reached' } }], 'provider_budget', false],
+    ['that stops otherwise', [{ type: 'session.status_idle', stop_reason: { type: 'odd_end' } }], 'model_error', false],
+  ])('%s fails the exchange', async (_, events, code, recoverable) => {
+    vendor.script(events);
+    expect(await failure(exchange())).toMatchObject({ code, recoverable });
+  });
+
+  it.each([
+    ['I cannot do', 'It is unsafe.', 'I cannot do'],
+    ['', 'It is unsafe.', 'It is unsafe.'],
+    ['', null, 'The model refused to answer.'],
+  ])('a refusal after %j, explained by %j', async (said, explanation, text) => {
+    const refusal = { type: 'session.status_idle', stop_reason: { type: 'refusal' }, stop_details: { explanation } };
+    vendor.script([...(said ? agentSays(said) : []), refusal]);
+    expect((await exchange()).reply).toMatchObject({ text, finish: 'refusal' });
+  });
+
+  it('silence ends the exchange, which may be tried again', async () => {
+    vendor.script([works]);
+    const client = new Anthropic({ apiKey: 'key', baseURL: vendor.url, maxRetries: 0 });
+    const hosted = { builtins: [], mcp_servers: [] };
+    const runtime = createManagedRuntime({ client, default_model: 'claude-test', hosted, idle_ms: 200 });
+    const { signal } = new AbortController();
+    const { code, recoverable, message: words } = await failure(runtime.exchange(exchangeOf(), () => {}, signal));
+    expect({ code, recoverable, words }).toEqual({
+      ...{ code: 'model_timeout', recoverable: true, words: 'The session sent nothing for 0.2 s' },
+    });
   });
 
   it('a rate limit states how long to wait, a revoked key what to do', async () => {
@@ -254,5 +343,41 @@ describe('a session that goes wrong', () => {
       await expect(under_way).rejects.toBe(reason);
       expect(vendor.sessions.at(-1)?.events.filter(({ type }) => type === 'user.interrupt')).toHaveLength(interrupts);
     }
+  });
+});
+
+describe('the events of an exchange', () => {
+  const fold = (answered_ids: string[] = []) => {
+    const said: string[] = [];
+    const folded = foldEvents(
+      (delta) => said.push(delta),
+      new Set(answered_ids),
+      () => {},
+    );
+    const take = (event: object) => folded.take(event as never, { counts: true });
+    return { said, folded, take };
+  };
+  const says = (id: string, text: string) => ({ id, type: 'agent.message', content: [{ type: 'text', text }] });
+  const previews = (event_id: string, text: string) => ({ type: 'event_delta', event_id, delta: { content: { text } } });
+
+  it('count once, from the list and from the stream', () => {
+    const { folded, take } = fold();
+    for (const event of [says('a', 'One.'), says('a', 'One.'), says('b', 'Two.')]) take(event);
+    expect(folded.text()).toBe('One.\n\nTwo.');
+  });
+
+  it('are apart in the text from their first preview on', () => {
+    const { said, folded, take } = fold();
+    for (const event of [says('a', 'One.'), previews('b', 'Tw'), previews('b', 'o.'), says('b', 'Two.'), previews('b', 'late')])
+      take(event);
+    expect(said).toEqual(['One.', '\n\n', 'Tw', 'o.', '']);
+    expect(folded.text()).toBe('One.\n\nTwo.');
+  });
+
+  it('ask for the calls that have no answer yet', () => {
+    const { take } = fold(['a']);
+    for (const id of ['a', 'b']) take({ id, type: 'agent.custom_tool_use', name: `tool ${id}`, input: {} });
+    const rest = take({ id: 'c', type: 'session.status_idle', stop_reason: { type: 'requires_action', event_ids: ['a', 'b'] } });
+    expect(rest).toEqual({ kind: 'asks', calls: [{ id: 'b', name: 'tool b', arguments: '{}' }] });
   });
 });

@@ -43,6 +43,45 @@ describe('a request of the Messages API', () => {
   });
 });
 
+describe('the turns of a request of the Messages API', () => {
+  const tool = (name: string) => ({ name, description: '', parameters: { type: 'object' }, effect: 'read' as const });
+  const choiceOf = (values: Partial<Exchange>) => messagesRequest(exchangeOf(values), 'claude').tool_choice;
+
+  it('force the one tool that must be called, or one of several', () => {
+    const call_settings = { parallel_tool_calls: false };
+    expect(choiceOf({ tools: [tool('look')], must_call: true })).toEqual({ type: 'tool', name: 'look' });
+    expect(choiceOf({ tools: [tool('look'), tool('see')], must_call: true, call_settings })).toEqual({
+      ...{ type: 'any', disable_parallel_tool_use: true },
+    });
+    expect(choiceOf({ tools: [tool('look')] })).toBeUndefined();
+  });
+
+  it('leave out what the vendor would refuse', () => {
+    const unsigned = { blocks: [{ type: 'thinking', thinking: 'Hm.', signature: 's' }] };
+    const orphan = { blocks: [{ type: 'web_search_tool_result', tool_use_id: 'gone', content: [] }] };
+    const transcript = [
+      message({ content: 'Go.' }),
+      message({ role: 'assistant', kind: 'reply', content: '' }),
+      message({ role: 'assistant', kind: 'reply', content: 'Thought.', extra: unsigned }),
+      message({ role: 'assistant', kind: 'reply', content: 'Searched.', extra: orphan }),
+      message({ role: 'tool', kind: 'result', content: 'seen', call_id: '9-1' }),
+      message({ content: 'And?' }),
+    ];
+    const { messages } = messagesRequest(exchangeOf({ transcript }), 'claude');
+    expect(messages.map(({ role, content }) => [role, content])).toMatchObject([
+      ['user', [{ type: 'text', text: 'Go.' }]],
+      [
+        'assistant',
+        [
+          { type: 'text', text: 'Thought.' },
+          { type: 'text', text: 'Searched.' },
+        ],
+      ],
+      ['user', [{ type: 'text', text: 'And?' }]],
+    ]);
+  });
+});
+
 describe('an answer of the Messages API', () => {
   it('is streamed, with what it cost', async () => {
     const { text, streamed: shown, finish, model, usage } = await ask(sends(streamed(HELLO)));

@@ -4,9 +4,12 @@ import { z } from 'zod';
 import { Model } from '../../src/contracts/models.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import { ModelFailure } from '../../src/domain/model-failure.ts';
+import { REPLY_CHARACTERS } from '../../src/domain/normalise.ts';
+import { ANSWER_TOO_LARGE, OutsideRefused } from '../../src/domain/outside.ts';
 import { redactor } from '../../src/domain/redaction.ts';
 import { exchangeBounds } from '../../src/runtimes/bounded.ts';
 import { collectReply } from '../../src/runtimes/chat-reply.ts';
+import { toModelFailure } from '../../src/runtimes/failures.ts';
 import { modelLister } from '../../src/runtimes/model-lists.ts';
 import type { ModelReply } from '../../src/runtimes/runtime.ts';
 import { changedAt, codeIn, ODD_VALUES, placesIn } from '../support/contract/odd-values.ts';
@@ -126,6 +129,28 @@ it('whatever else goes wrong with an answer is a failure of the model, which is 
     const failed = await failure(runtime.exchange(exchangeOf(), () => {}, new AbortController().signal));
     expect(failed).toMatchObject({ code: 'bad_model_response', recoverable: true });
   }
+});
+
+it.each<[string, unknown, object]>([
+  [
+    'too many bytes',
+    new OutsideRefused('more than 9 bytes', ANSWER_TOO_LARGE),
+    { code: 'model_answer_too_large', message: "The model's endpoint sent too much: more than 9 bytes" },
+  ],
+  [
+    'a refused address',
+    new OpenAI.APIConnectionError({ cause: Object.assign(new Error('not allowed'), { code: 'EGRESS_DENIED' }) }),
+    { code: 'egress_denied', message: 'not allowed', recoverable: false },
+  ],
+])('%s is a failure with a separate code', (_, error, failed) => {
+  expect(toModelFailure(error)).toMatchObject(failed);
+});
+
+it('a text longer than any answer is refused', () => {
+  const { add } = collectReply({ emit: () => {} });
+  const say = (length: number) => add({ choices: [{ index: 0, delta: { content: 'x'.repeat(length) } }] });
+  say(REPLY_CHARACTERS);
+  expect(() => say(1)).toThrow(OutsideRefused);
 });
 
 const LIST = {

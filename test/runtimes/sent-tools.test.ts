@@ -336,6 +336,17 @@ it('a reference at the top keeps its own description', () => {
   expect(sent).toMatchObject({ description: 'These', properties: { a: { type: 'string' } } });
 });
 
+it.each<[string, Schema, Schema]>([
+  ['a text', { type: 'object', properties: 'none' }, {}],
+  [
+    'what a reference to nothing stands next to',
+    { $ref: '#/$defs/Gone', properties: { a: { type: 'string' } } },
+    { a: { type: 'string' } },
+  ],
+])('the properties of a schema may be %s', (_, schema, properties) => {
+  expect(toVendorSchema(schema, 'standard').properties).toEqual(properties);
+});
+
 it('a schema that every vendor takes is sent as it is', () => {
   const schema = {
     type: 'object',
@@ -419,7 +430,7 @@ describe('names of parameters', () => {
   };
 
   /** Arguments deeper than any that are read. */
-  const NESTED = `{"$top":${'['.repeat(200)}${']'.repeat(200)}}`;
+  const nest = (name: string) => `{${JSON.stringify(name)}:${'['.repeat(200)}${']'.repeat(200)}}`;
 
   async function ask(
     provider: Parameters<typeof getToolRules>[0],
@@ -464,14 +475,21 @@ describe('names of parameters', () => {
       '{"cut',
       '',
       `{${JSON.stringify(names[1])}:1,"$top":2}`,
-      NESTED,
+      nest(names[1]!),
     ]);
     expect(anthropicTool(sent)).toBeNull();
     const sent_names = Object.keys(sent.parameters.properties as object);
     expect(sent.parameters.required).toEqual([...sent_names, 'gone']);
     expect(args).toEqual([
       `{${own.map((name) => `${JSON.stringify(name)}:${value}`).join(',')}}`,
-      ...['{"$top":1,"a.b":2}', '{"$top":1,"$top":2}', '{"cut', '', `{${JSON.stringify(sent_names[1])}:1,"$top":2}`, NESTED],
+      ...[
+        '{"$top":1,"a.b":2}',
+        '{"$top":1,"$top":2}',
+        '{"cut',
+        '',
+        `{${JSON.stringify(sent_names[1])}:1,"$top":2}`,
+        nest(sent_names[1]!),
+      ],
     ]);
   });
 

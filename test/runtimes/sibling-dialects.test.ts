@@ -260,6 +260,10 @@ describe('an error is shown in the words of', () => {
     ['a reason', { code: 500, reason: WORDS }],
     ['an explanation', { error: { description: WORDS } }],
     ['Cohere', { id: 'x', message: WORDS }],
+    ['a text in place of a list', { errors: WORDS }],
+    ['a validator that has messages', { detail: [{ message: WORDS }] }],
+    ['a validator that has anything', { detail: [{ at: 'body', note: WORDS, index: 7 }] }],
+    ['a status alone', { status: 500, note: WORDS }],
   ])('%s', async (_, body) => {
     for (const answered of [refused(500, body), { body: SO + frame(body) + DONE }]) {
       const { message } = await failure(ask(answered));
@@ -267,6 +271,26 @@ describe('an error is shown in the words of', () => {
       expect(message).not.toMatch(/[{}[\]\\]/);
     }
   });
+});
+
+it.each([
+  ['', 599, 'answered: 599 an error, and nothing else'],
+  ['{}', 500, 'answered: 500 an error without a reason'],
+  [openai('It says {"a": 1}.'), 500, 'answered: 500 It says {"a": 1}.'],
+  [openai(`It says {"a": ${'['.repeat(200)}${']'.repeat(200)}}`), 500, 'answered: 500 It says {"a": [[['],
+])('an error that has no words but %j is shown as it is', async (body, status, words) => {
+  const answered = refused(status, body);
+  expect((await failure(ask(typeof body === 'string' ? { ...answered, body } : answered))).message).toContain(words);
+});
+
+it.each([
+  [{ message: 'Slow down', retry_after_ms: 1_500 }, 1_500],
+  [{ message: 'Slow down', retry_after: 2 }, 2_000],
+  [{ message: 'Slow down', retry_after: '3s' }, 3_000],
+  [{ message: 'Try again in 250ms' }, 250],
+  [{ message: 'Please retry in 1h2m3s' }, 3_723_000],
+])('a pause is taken from %j', async (error, retry_after_ms) => {
+  expect(await failure(ask(refused(429, { error })))).toMatchObject({ code: 'rate_limited', retry_after_ms });
 });
 
 describe('a refusal counts as', () => {

@@ -1,9 +1,10 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { PinnedProvider } from '../../src/domain/definition.ts';
-import { PROVIDER_PRESETS } from '../../src/domain/provider-presets.ts';
+import { type Dialect, getDialect, PROVIDER_PRESETS } from '../../src/domain/provider-presets.ts';
 import type { TranscriptMessage } from '../../src/domain/transcript.ts';
 import { calculateCost } from '../../src/domain/usage.ts';
-import { strictCallId } from '../../src/runtimes/chat-request.ts';
+import { collectReply } from '../../src/runtimes/chat-reply.ts';
+import { chatRequest, strictCallId } from '../../src/runtimes/chat-request.ts';
 import type { Exchange } from '../../src/runtimes/runtime.ts';
 import { selectRuntime } from '../../src/runtimes/select.ts';
 import { type CompatibleVendor, chatAnswer, messageAnswer, startCompatibleVendor } from '../support/peers/compatible-vendor.ts';
@@ -119,6 +120,34 @@ describe('what belongs to a vendor survives the round trip', () => {
     expect(answer.reasoning_details).toEqual(reasoning_details);
     expect(answer).not.toHaveProperty('reasoning_content');
     expect(first.text).toBe('');
+  });
+
+  it('details without a place, and the thinking of a text with calls', () => {
+    const { add, reply } = collectReply({ emit: () => {} });
+    const piece = (...reasoning_details: object[]) => add({ choices: [{ index: 0, delta: { reasoning_details } }] });
+    piece({ type: 'reasoning.text', text: 'Let me ', format: null });
+    piece({ type: 'reasoning.text', text: 'look.', signature: null, format: 'plain' });
+    piece({ type: 'reasoning.text', text: 'Twice.', index: 1 });
+    add({ choices: [{ index: 0, delta: { content: '<think>Hm.</think>', ...call('a') }, finish_reason: 'tool_calls' }] });
+    expect(reply({ by: 'mark', stray: null }).extra).toEqual({
+      reasoning_details: [
+        { type: 'reasoning.text', text: 'Let me look.', format: 'plain' },
+        { type: 'reasoning.text', text: 'Twice.', index: 1 },
+      ],
+      thought: 'Hm.',
+    });
+  });
+
+  it('a word of the system right after a result, within it for Mistral', () => {
+    const transcript = [
+      message({ role: 'assistant', kind: 'reply', tool_calls: [{ call_id: '1-1', name: 'look', arguments: '{}' }] }),
+      message({ role: 'tool', kind: 'result', content: 'seen', call_id: '1-1' }),
+      message({ role: 'system', kind: 'invalid', content: 'Answer again.' }),
+    ];
+    const sent = (dialect: Partial<Dialect>) =>
+      chatRequest(exchangeOf({ transcript }), 'm', { ...getDialect(null, 'm'), ...dialect }).messages.slice(2);
+    expect(sent({ strict_calls: true })).toMatchObject([{ role: 'tool', content: 'seen\n\nAnswer again.' }]);
+    expect(sent({ strict_calls: false })).toMatchObject([{ role: 'tool' }, { role: 'system', content: 'Answer again.' }]);
   });
 
   it('call ids that Mistral takes: nine letters or digits, the same at each attempt', async () => {

@@ -6,7 +6,7 @@ const LAST_WORDS_MS = 1_500;
 
 /** The engine's reason for a halt by a person. On a worker shutdown the session is left to the next worker. */
 export function isHaltReason(reason: unknown): boolean {
-  const { type, message } = (reason ?? {}) as { type?: unknown; message?: unknown };
+  const { type, message } = Object(reason) as { type?: unknown; message?: unknown };
   return type === 'Halted' || message === 'CANCELLED';
 }
 

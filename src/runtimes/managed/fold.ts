@@ -16,7 +16,7 @@ export type Rest = { kind: 'answered'; finish: string } | { kind: 'asks'; calls:
 export function foldEvents(
   emit: (delta: string) => void,
   answered_ids: ReadonlySet<string>,
-  report: (usage: ExchangeUsage) => void = () => {},
+  report: (usage: ExchangeUsage) => void,
 ) {
   const seen_ids = new Set<string>();
   const previews = new Map<string, string>();

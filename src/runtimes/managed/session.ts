@@ -175,15 +175,15 @@ function dueEvents({ transcript }: Exchange, new_events: ListedEvent[]): Sent[] 
   const texts = new_events.flatMap((event) => (event.type === 'user.message' ? blockText(event.content) : []));
   return transcript.slice(at + 1).flatMap(({ role, kind, content, call_id }: TranscriptMessage): Sent[] => {
     if (role === 'tool') {
-      const id = idOf.get(call_id ?? '');
+      const id = idOf.get(call_id!);
       return id && !answered_ids.has(id) ? [toResultEvent(id, content, kind === 'denial')] : [];
     }
-    if ((role !== 'user' && role !== 'system') || kind === 'summary' || texts.includes(content)) return [];
+    if (role === 'assistant' || kind === 'summary' || texts.includes(content)) return [];
     return [{ type: 'user.message', content: [{ type: 'text', text: content }] }];
   });
 }
 
-const blockText = (content: readonly { type: string; text?: string }[]) => content.map(({ text }) => text ?? '').join('');
+const blockText = (content: readonly { type: string; text?: string }[]) => content.map(({ text }) => text).join('');
 
 const toResultEvent = (custom_tool_use_id: string, text: string, is_error: boolean): Sent => ({
   type: 'user.custom_tool_result',
