@@ -159,8 +159,8 @@ function findMessage(layer: Json): string | null {
 
 function formatFault(fault: unknown): string {
   if (isText(fault)) return fault;
-  const { msg, loc, message } = Object(fault) as Json;
-  const text = isText(msg) ? msg : isText(message) ? message : formatScalars(Object(fault));
+  const { msg, loc } = Object(fault) as Json;
+  const text = isText(msg) ? msg : formatScalars(Object(fault));
   return Array.isArray(loc) ? `${loc.join('.')}: ${text}` : text;
 }
 
@@ -237,7 +237,6 @@ const trimSeparator = (text: string): string =>
     .trim();
 
 function tryParse(text: string): unknown {
-  if (isTooDeepText(text)) return undefined;
   try {
     return JSON.parse(text);
   } catch {
@@ -253,7 +252,7 @@ function findRetryDelay({ details, retry_after, retry_after_ms }: Json): number 
 }
 
 const parseSeconds = (value: unknown): number | undefined => {
-  const seconds = typeof value === 'number' ? value : Number(/^([\d.]+)s?$/.exec(String(value))?.[1] ?? Number.NaN);
+  const seconds = Number(/^([\d.]+)s?$/.exec(String(value))?.[1] ?? Number.NaN);
   return Number.isFinite(seconds) ? seconds * 1_000 : undefined;
 };
 

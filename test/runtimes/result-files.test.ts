@@ -58,11 +58,11 @@ describe('a model that refuses files', () => {
   /** Asks a model that takes these kinds, and returns the kinds that it was sent. */
   async function askOf(
     taken: readonly string[],
-    { file_takers = new Map(), task_id = 'run', status = 400, code = 'model_error', keeps_context = false } = {},
+    { file_takers = new Map(), task_id = 'run', status = 400, code = 'model_error', keeps_context = false, gone = [''] } = {},
   ) {
     const sent: string[][] = [];
     const loadResultFiles = async (files: readonly AttachedFile[]) =>
-      files.map((file) => ({ ...file, content: Buffer.from('x') }));
+      files.filter(({ id }) => !gone.includes(id)).map((file) => ({ ...file, content: Buffer.from('x') }));
     const ports = { file_takers, loadResultFiles };
     const work = { ports, run: { task_id, owner: 'alice' }, definition: { provider: null, model: 'm' } };
     const ask = async (files: ReadonlyMap<string, readonly { media_type: string }[]>) => {
@@ -96,6 +96,10 @@ describe('a model that refuses files', () => {
     // Too many bytes may be those of files.
     expect((await askOf(['none'], { code: 'context_window_full', status: 413 })).sent).toHaveLength(3);
     expect(file_takers.size).toBe(0);
+  });
+
+  it('is sent none that was removed meanwhile', async () => {
+    expect((await askOf(['image', 'audio'], { gone: ['audio/wav'] })).sent).toEqual([['image']]);
   });
 
   it('at the vendor is sent none', async () => {

@@ -276,6 +276,8 @@ describe('an error is shown in the words of', () => {
 it.each([
   ['', 599, 'answered: 599 an error, and nothing else'],
   ['{}', 500, 'answered: 500 an error without a reason'],
+  [{ errors: 'It is dead.' }, 500, 'answered: 500 It is dead.'],
+  [{ detail: [{ at: 'body', note: 'odd', index: 7 }] }, 500, 'answered: 500 at body, note odd, index 7'],
   [openai('It says {"a": 1}.'), 500, 'answered: 500 It says {"a": 1}.'],
   [openai(`It says {"a": ${'['.repeat(200)}${']'.repeat(200)}}`), 500, 'answered: 500 It says {"a": [[['],
 ])('an error that has no words but %j is shown as it is', async (body, status, words) => {

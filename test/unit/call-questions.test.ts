@@ -18,8 +18,17 @@ afterEach(() => {
 const CALL = { task_id: 't', call_id: '1-1', name: 'ask', attempts: 1, turns: 7, workflow_id: 'w', owner: 'ann' };
 const never = () => new AbortController().signal;
 
+interface Options {
+  full?: boolean;
+  stopped?: AbortSignal;
+  /** False if the record takes no question. */
+  writes?: boolean;
+  /** Is called before a question is closed. */
+  onClose?(record: { question: OpenQuestion | null; answers: object[]; status: string }): void;
+}
+
 /** A call whose record is an object; `full`: nobody else can be asked on this worker. */
-function world({ full = false, stopped = never() } = {}) {
+function world({ full = false, stopped = never(), writes = true, onClose = () => {} }: Options = {}) {
   const record = { status: 'started', attempts: 1, question: null as OpenQuestion | null, answers: [] as object[] };
   const events: any[] = [];
   const seconds: number[] = [];
@@ -30,6 +39,7 @@ function world({ full = false, stopped = never() } = {}) {
   const ports = {
     ledger: {
       async ask(_: unknown, { question, events: more }: { question: OpenQuestion; events: object[] }) {
+        if (!writes) return false;
         Object.assign(record, { question, status: 'waiting_answer' });
         seconds.push((Date.parse(question.expires_at) - Date.parse(question.asked_at)) / 1_000);
         events.push(...more);
@@ -37,6 +47,7 @@ function world({ full = false, stopped = never() } = {}) {
       },
       question: async () => ({ ...record }),
       async closeQuestion(_: unknown, { answered, events: more }: { answered: boolean; events: object[] }) {
+        onClose(record);
         // The record refuses to give up a question that was answered just now.
         if (!answered && record.question === null) return false;
         close();
@@ -209,6 +220,59 @@ describe('a question of a call', () => {
     Object.assign(record, change);
     await tick(3_000);
     expect(asked.outcome).toMatchObject({ type: 'stale_attempt' });
+  });
+
+  it.each([
+    ['another question is open', { question: { id: 'other' } }],
+    ['the record has another question in its place', { question: null, status: 'waiting_answer' }],
+  ])('is given up if %s', async (_, change) => {
+    const { questions, record, tick } = world();
+    const asked = outcomeOf(questions.ask(question('one'), never()));
+    await tick();
+    Object.assign(record, change);
+    await tick(3_000);
+    expect(asked.outcome).toMatchObject({ type: 'stale_attempt' });
+  });
+
+  it('is not asked if the record does not take it, unless an earlier try has written it', async () => {
+    const { questions } = world({ writes: false });
+    await expect(questions.ask(question('one'), never())).rejects.toMatchObject({ type: 'stale_attempt' });
+    const first = world();
+    outcomeOf(first.questions.ask(question('one'), never()));
+    await first.tick();
+    const again = world({ writes: false });
+    Object.assign(again.record, { question: first.record.question, status: 'waiting_answer' });
+    const asked = outcomeOf(again.questions.ask(question('one'), never()));
+    await again.tick();
+    await again.answer({ action: 'decline' });
+    expect(asked.outcome).toMatchObject({ action: 'decline' });
+  });
+
+  it('that was closed by a try whose reply was lost has no answer', async () => {
+    const { questions, record, tick } = world();
+    const asked = outcomeOf(questions.ask(question('one'), never()));
+    await tick();
+    Object.assign(record, { question: null, status: 'started' });
+    await tick(3_000);
+    expect(asked.outcome).toEqual({ action: 'cancel' });
+  });
+
+  it('that is answered in the moment in which it is withdrawn has its answer', async () => {
+    let closes = 0;
+    const { questions, events, tick } = world({
+      onClose(record) {
+        if (++closes > 1) return;
+        record.answers.push({ action: 'accept', question_id: record.question!.id, key: 'k' });
+        record.question = null;
+      },
+    });
+    const withdrawn = new AbortController();
+    const asked = outcomeOf(questions.ask(question('one'), withdrawn.signal));
+    await tick();
+    withdrawn.abort();
+    await tick();
+    expect([asked.outcome, closes]).toEqual([{ action: 'accept', content: undefined }, 2]);
+    expect(events.some(({ data }) => data.event === 'question_answered')).toBe(false);
   });
 
   it('stays open when the attempt is stopped: the next one asks it again', async () => {

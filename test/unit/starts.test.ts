@@ -38,6 +38,25 @@ describe('starts in turn', () => {
     expect(order).toEqual(['a', 'b', 'c']);
   });
 
+  it('are two for a task that is started twice, of which the first ends at once and only once', async () => {
+    const starts = startsInTurn(2);
+    const works = ['first', 'second', 'other'].map(() => Promise.withResolvers<string>());
+    const begun: number[] = [];
+    const start = (task_id: string, at: number) =>
+      starts.inTurn({ task_id, owner: 'ada', steps_here: false }, () => {
+        begun.push(at);
+        return works[at]!.promise;
+      });
+    const all = [start('a', 0), start('a', 1), start('b', 2), start('c', 0)];
+    await settled();
+    expect(begun).toEqual([0, 1, 2]);
+    works[0]!.resolve('done');
+    await settled();
+    expect(begun).toEqual([0, 1, 2]);
+    for (const { resolve } of works) resolve('done');
+    await Promise.all(all);
+  });
+
   it('end when they fail', async () => {
     const { starts, order, start } = begin(1);
     const failing = starts.inTurn({ task_id: 'x', owner: 'ada', steps_here: true }, () => Promise.reject(new Error('no room')));

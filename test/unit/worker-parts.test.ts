@@ -151,6 +151,25 @@ describe('the relay to an engine', () => {
     await stop();
   });
 
+  it('takes no more from one end than the other takes, and loses none of it', async () => {
+    const { relay, stop } = await relayed();
+    const [{ socket }, { socket: other }] = [await open(relay.proxy), await open(relay.proxy)];
+    const most_bytes = 64 * 1_024 * 1_024;
+    socket.write(Buffer.alloc(most_bytes));
+    // Nothing is read of what comes back, so the rest must stay with the sender.
+    for (let turn = 0; turn < 1_000 && socket.writableLength > 0; turn += 1) {
+      other.write('x');
+      await once(other, 'data');
+    }
+    expect(socket.writableLength).toBeGreaterThan(0);
+    let bytes = 0;
+    socket.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+    });
+    await expect.poll(() => bytes, { timeout: 20_000 }).toBe(most_bytes);
+    await stop();
+  });
+
   it('refuses everyone else', async () => {
     const { relay, stop } = await relayed();
     expect((await open(relay.proxy, 'guessed')).statusCode).toBe(407);

@@ -16,7 +16,7 @@ export const deliverActivity =
     const { delivered, response_status, error, retry } = await sendWebhook(delivery, Context.current().cancellationSignal);
     await webhooks.note(delivery_id, { delivered, response_status, error });
     if (!delivered)
-      throw ApplicationFailure.create({ message: error ?? 'not delivered', type: 'undelivered', nonRetryable: !retry });
+      throw ApplicationFailure.create({ message: error!, type: 'undelivered', nonRetryable: !retry });
   };
 
 /** Records that no further delivery attempt will be made. */

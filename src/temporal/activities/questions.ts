@@ -182,7 +182,6 @@ function nextChange({ onChange }: Pick<QuestionPorts, 'onChange'>, workflow_id: 
       const timer = setTimeout(resolve, ms);
       const stop = () => resolve();
       signal.addEventListener('abort', stop, { once: true });
-      if (signal.aborted) resolve();
       await promise;
       clearTimeout(timer);
       signal.removeEventListener('abort', stop);

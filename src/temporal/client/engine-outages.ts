@@ -38,12 +38,12 @@ export function engineOutage(error: unknown): Outage | null {
   if (error instanceof NamespaceNotFoundError) return LOST;
   const inner = error instanceof Error && isGrpcServiceError(error.cause) ? error.cause : error;
   if (!isGrpcServiceError(inner)) return null;
-  if (NO_ATTRIBUTE.test(inner.details ?? '')) return LOST;
+  if (NO_ATTRIBUTE.test(inner.details)) return LOST;
   if (REFUSALS.has(inner.code)) return null;
   const outage =
     SENTENCES[inner.code] ??
     createUnavailable(`The workflow engine cannot serve now (gRPC status ${inner.code} from TEMPORAL_ADDRESS)`);
-  return outage === UNREACHABLE && TLS.test(inner.details ?? '') ? insecure(inner.details) : outage;
+  return outage === UNREACHABLE && TLS.test(inner.details) ? insecure(inner.details) : outage;
 }
 
 const insecure = (details: string): Outage =>

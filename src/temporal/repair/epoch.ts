@@ -107,7 +107,7 @@ export function epochKeeper({ record, engine, home, log }: EpochPorts) {
     /** Looks, then advances the mark everywhere if it is due. Returns the restore that was noticed. */
     async beat(older_than_seconds = BEAT_SECONDS): Promise<Restore | null> {
       const restored = await beginEpochIfRestored();
-      const mark = await record.advance(older_than_seconds, last_mark ?? {});
+      const mark = await record.advance(older_than_seconds, last_mark!);
       if (!mark) return restored;
       await engine.write(mark).catch(() => {});
       await keep(mark);

@@ -13,11 +13,12 @@ const BLOCK_BYTES = 512;
 export async function measureSizes(
   { sizes }: Pick<Store, 'sizes'>,
   { PERDURA_HOME: home }: { PERDURA_HOME: string },
+  most_files = MOST_FILES,
 ): Promise<SizeSample> {
   const [database, engine, files, disk] = await Promise.all([
     sizes.database(),
     engineBytes(home),
-    folderBytes(home),
+    folderBytes(home, most_files),
     statfs(home).catch(() => null),
   ]);
   return { at: new Date().toISOString(), database, engine, home: files, disk_free: disk && disk.bavail * disk.bsize };
@@ -40,16 +41,16 @@ const getFileBytes = (path: string): Promise<number | null> =>
  * Returns the disk space of a folder's files; null if there is no folder, or too many files. Files that vanish or may not be read
  * do not count.
  */
-async function folderBytes(folder: string): Promise<number | null> {
+async function folderBytes(folder: string, most_files: number): Promise<number | null> {
   if ((await getFileBytes(folder)) === null) return null;
   let [bytes, files] = [0, 0];
   await walkFolder(folder, {
     see({ stats }) {
       files += 1;
       if (!stats.isDirectory()) bytes += Number(stats.blocks) * BLOCK_BYTES;
-      return files <= MOST_FILES;
+      return files <= most_files;
     },
     miss: () => true,
   });
-  return files > MOST_FILES ? null : bytes;
+  return files > most_files ? null : bytes;
 }

@@ -34,7 +34,7 @@ async function fail(
   { engine, settle }: ContinuityPorts,
   { task_id, principal, record_behind, turns }: UnfinishedTask,
 ): Promise<void> {
-  const error = formatBehind(record_behind ?? END);
+  const error = formatBehind(record_behind!);
   const { next, webhook } = await settle(task_id, { status: 'failed', error, error_code: RECORD_BEHIND, turns });
   if (webhook) await engine.deliver({ id: webhook, owner: principal });
   if (next) await engine.proceed(next);

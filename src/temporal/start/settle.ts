@@ -21,7 +21,7 @@ export const settler =
     const reason = error === null ? null : storable(error);
     const ended =
       status === 'failed'
-        ? log('error', reason ?? 'failed', { error_code })
+        ? log('error', reason!, { error_code })
         : log(status, status === 'halted' ? (reason ?? 'Halted by a person') : 'The run is complete');
     const events = [ended, createStatusEvent(status, turns, reason === null ? {} : { error: reason, error_code })];
     const settlement = await runs.settle(task_id, {

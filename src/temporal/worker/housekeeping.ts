@@ -44,6 +44,7 @@ export async function prepareEngine(options: HousekeepingOptions): Promise<void>
 }
 
 interface Keeping extends HousekeepingOptions {
+  look_ms?: number;
   log(message: string): void;
   epoch: Pick<EpochKeeper, 'beat'>;
 }
@@ -52,7 +53,7 @@ interface Keeping extends HousekeepingOptions {
  * Prepares the engine again whenever it lacks a part, as it does if it was restored or emptied while its workers run. Also checks
  * if the record was restored.
  */
-export function keepPrepared({ log, epoch, ...options }: Keeping): { stop(): Promise<void> } {
+export function keepPrepared({ log, epoch, look_ms = LOOK_MS, ...options }: Keeping): { stop(): Promise<void> } {
   const { client, task_queue } = options;
   const stopping = new AbortController();
   async function recreateMissingParts(): Promise<void> {
@@ -73,7 +74,7 @@ export function keepPrepared({ log, epoch, ...options }: Keeping): { stop(): Pro
   }
   async function keep(): Promise<void> {
     while (!stopping.signal.aborted) {
-      await wait(LOOK_MS, undefined, { signal: stopping.signal, ref: false }).catch(() => {});
+      await wait(look_ms, undefined, { signal: stopping.signal, ref: false }).catch(() => {});
       await recreateMissingParts();
       await lookForRestore();
     }

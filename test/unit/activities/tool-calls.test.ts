@@ -180,6 +180,17 @@ describe('a question about a call', () => {
     ]);
   });
 
+  it('whose answer the record does not take is answered by another attempt', async () => {
+    const made = await attempt(decided({ decision: 'deny' }), { refuses: ['end'] });
+    expect(made.state).toMatchObject({ type: 'stale_attempt' });
+    expect(made.done).toEqual(['end']);
+  });
+
+  it('is not asked about the end of an attempt that the record has lost: the run waits', async () => {
+    const made = await attempt({ attempts: 3 }, { refuses: ['end', 'decide'], later: { status: 'started', attempts: 3 } });
+    expect([made.state, made.find('behind')]).toEqual(['behind', 'the last attempt of the call 3-2']);
+  });
+
   it('is asked by another attempt if the record does not take it', async () => {
     expect((await attempt({ approval: true }, { refuses: ['park'] })).state).toMatchObject({ type: 'stale_attempt' });
   });

@@ -79,12 +79,12 @@ const NOTHING: Context = { messages: [], events: [] };
  * Returns the tools of a run whose definition alone determines them, so that its beginning and its tools are written together.
  * Returns null if servers have to be asked, or if the vendor runs some of the tools.
  */
-async function buildKnownTools({ ports, run, definition, order }: ExchangeAttempt, signal: AbortSignal) {
+async function buildKnownTools({ ports, run, definition }: ExchangeAttempt, signal: AbortSignal) {
   const { provider, mcp_servers = [] } = definition;
   if (mcp_servers.length > 0 || (provider && isVendor(provider))) return null;
   const selected = { custom_tools: provider !== null };
   const box = await ports.listTools({ run, definition, runtime: selected, ready: Promise.resolve() }, signal);
-  return { offered: order.tools_off ? [] : await box.list(signal), selected };
+  return { offered: await box.list(signal), selected };
 }
 
 /** Claims the step for this attempt. Returns the number of its last event; null if another attempt was quicker. */

@@ -52,7 +52,7 @@ const TOO_LARGE = 413;
 /** True if the endpoint may have refused the files: of a request of too many tokens, they are not the reason. */
 const isRefusal = (error: unknown): boolean =>
   error instanceof ModelFailure &&
-  REFUSED.includes(error.status ?? 0) &&
+  REFUSED.some((status) => status === error.status) &&
   (error.code !== 'context_window_full' || error.status === TOO_LARGE);
 
 /** Returns the next kinds that leave out a file; null if there are none. */
