@@ -34,11 +34,7 @@ const TIME_MS = 60_000;
 const ANSWERED = ['model_length', 'empty_answer'];
 
 /** Lists the models of a provider, then asks its default model one short question, with a tool that it need not call. */
-export async function checkProvider(
-  provider: Checked,
-  client: OpenAI | Anthropic,
-  most_ms = TIME_MS,
-): Promise<ProviderCheck> {
+export async function checkProvider(provider: Checked, client: OpenAI | Anthropic, most_ms = TIME_MS): Promise<ProviderCheck> {
   const endpoint = { url: withoutAccount(client.baseURL), has_key: provider.api_key_token_name !== null };
   const listing = await loadModels(client, endpoint);
   const { default_model } = provider;

@@ -13,10 +13,17 @@ type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 const openai = (fetch: Fetch, baseURL = 'http://models.test/v1') =>
   new OpenAI({ apiKey: 'key', baseURL, maxRetries: 0, timeout: 20, fetch: fetch as typeof globalThis.fetch });
 const anthropic = (fetch: Fetch) =>
-  new Anthropic({ apiKey: 'key', baseURL: 'http://models.test', maxRetries: 0, timeout: 20, fetch: fetch as typeof globalThis.fetch });
+  new Anthropic({
+    apiKey: 'key',
+    baseURL: 'http://models.test',
+    maxRetries: 0,
+    timeout: 20,
+    fetch: fetch as typeof globalThis.fetch,
+  });
 
 const breaks = (code: string) => async () => Promise.reject(Object.assign(new Error(`it broke: ${code}`), { code }));
-const never: Fetch = (_, { signal }) => new Promise((__, reject) => signal!.addEventListener('abort', () => reject(signal!.reason)));
+const never: Fetch = (_, { signal }) =>
+  new Promise((__, reject) => signal!.addEventListener('abort', () => reject(signal!.reason)));
 const listed = (...data: object[]) => Response.json({ object: 'list', data });
 const refused = (status: number, message: string) => Response.json({ error: { message } }, { status });
 const chat = (message: object, finish_reason: string) => Response.json({ choices: [{ index: 0, message, finish_reason }] });
@@ -29,13 +36,21 @@ function asked(first: Response, ...others: Response[]): Fetch {
 
 describe('a provider that cannot be asked is reported with a remedy:', () => {
   it.each<[string, OpenAI | Anthropic, RegExp]>([
-    ['http where TLS is expected', openai(breaks('ECONNRESET')), /^models\.test closed the connection .* begins with https:\/\/ if/],
+    [
+      'http where TLS is expected',
+      openai(breaks('ECONNRESET')),
+      /^models\.test closed the connection .* begins with https:\/\/ if/,
+    ],
     [
       'TLS where http is expected',
       openai(breaks('UND_ERR_SOCKET'), 'https://models.test:1/v1'),
       /^models\.test:1 closed the connection .* begins with http:\/\/ if/,
     ],
-    ['a host without a way to it', openai(breaks('EHOSTUNREACH')), /^models\.test does not answer: check base_url, and that a firewall/],
+    [
+      'a host without a way to it',
+      openai(breaks('EHOSTUNREACH')),
+      /^models\.test does not answer: check base_url, and that a firewall/,
+    ],
     ['silence', openai(never), /^models\.test does not answer: check base_url/],
     ["silence of Anthropic's API", anthropic(never), /^models\.test does not answer: check base_url/],
     ['another failure, in its own words', openai(breaks('EODD')), /^The model's endpoint cannot be reached: it broke: EODD/],
@@ -60,7 +75,12 @@ it.each<[string, Response, string[]]>([
   ['null', Response.json({ data: null }), []],
   ['entries without a name', listed({ id: 7 }, { id: 'small' }, {}), ['small']],
 ])('a list of models may hold %s', async (_, answer, models) => {
-  expect(await checkProvider(providerOf({ default_model: null }), openai(async () => answer))).toEqual({ models, fault: null });
+  expect(
+    await checkProvider(
+      providerOf({ default_model: null }),
+      openai(async () => answer),
+    ),
+  ).toEqual({ models, fault: null });
 });
 
 describe('the default model', () => {
@@ -94,7 +114,8 @@ describe('the default model', () => {
   });
 
   it('of Anthropic is looked up, and not asked', async () => {
-    const fetch: Fetch = async () => Response.json({ data: [{ id: 'claude-big' }, { id: 'claude-small-20260101' }], has_more: false });
+    const fetch: Fetch = async () =>
+      Response.json({ data: [{ id: 'claude-big' }, { id: 'claude-small-20260101' }], has_more: false });
     const check = (default_model: string) =>
       checkProvider(providerOf({ provider_type: 'anthropic', default_model }), anthropic(fetch));
     expect((await check('claude-small')).fault).toBeNull();
@@ -116,10 +137,10 @@ describe('a list of models', () => {
     ]);
   });
 
-  it.each([new AppError('not_found', 'No token'), new OutageError({ code: 'database_unavailable', sentence: 'Postgres is gone' })])(
-    'cannot be asked for: %s',
-    async (error) => {
-      await expect(list({ key: 'x', client: () => Promise.reject(error) })).rejects.toBe(error);
-    },
-  );
+  it.each([
+    new AppError('not_found', 'No token'),
+    new OutageError({ code: 'database_unavailable', sentence: 'Postgres is gone' }),
+  ])('cannot be asked for: %s', async (error) => {
+    await expect(list({ key: 'x', client: () => Promise.reject(error) })).rejects.toBe(error);
+  });
 });

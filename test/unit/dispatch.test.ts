@@ -146,7 +146,15 @@ describe('a run of an evaluation', () => {
 });
 
 describe('a decision about a run whose record is behind', () => {
-  const TASK = { task_id: 'a', workflow_id: 'w', principal: 'p', turns: 4, definition_hash: 'h', holder: 'a', record_behind: 'step 3' };
+  const TASK = {
+    task_id: 'a',
+    workflow_id: 'w',
+    principal: 'p',
+    turns: 4,
+    definition_hash: 'h',
+    holder: 'a',
+    record_behind: 'step 3',
+  };
 
   it('fails it, delivers its message and lets the next one proceed', async () => {
     const { continuity, done } = world({ webhook: 'hook', next: 'b' });

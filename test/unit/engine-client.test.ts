@@ -181,7 +181,10 @@ describe('the parts of an engine', () => {
   it('that are missing are named', async () => {
     expect(await missingParts(engineWith({ namespace: grpc(NOT_FOUND) }).client, 'q')).toEqual(['the namespace n']);
     await expect(missingParts(engineWith({ namespace: grpc(7) }).client, 'q')).rejects.toThrow('status 7');
-    const bare = await missingParts(engineWith({ attributes: [{}], schedule: new ScheduleNotFoundError('gone', 's') }).client, 'q');
+    const bare = await missingParts(
+      engineWith({ attributes: [{}], schedule: new ScheduleNotFoundError('gone', 's') }).client,
+      'q',
+    );
     expect(bare).toContain('the search attribute PerduraStatus');
     expect(bare.at(-1)).toMatch(/^the schedule /);
     expect(await missingParts(engineWith({}).client, 'q')).toEqual([]);

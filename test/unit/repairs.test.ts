@@ -92,15 +92,23 @@ describe('the reconciler', () => {
       { restarted: 1 },
       ['terminate a The run is resumed from its record by another execution', 'restart a', 'done'],
     ],
-    ['counts no run that was failed as restarted', { tasks: [{ continuity: 'fail', record_behind: 'x' }] }, { restarted: 0 }, [
-      'terminate a A person failed the run, because its record is behind',
-    ]],
-    ['leaves a run alone that a person has not decided about', { tasks: [{ record_behind: 'x' }], state: 'closed' }, { lost: 0 }, []],
+    [
+      'counts no run that was failed as restarted',
+      { tasks: [{ continuity: 'fail', record_behind: 'x' }] },
+      { restarted: 0 },
+      ['terminate a A person failed the run, because its record is behind'],
+    ],
+    [
+      'leaves a run alone that a person has not decided about',
+      { tasks: [{ record_behind: 'x' }], state: 'closed' },
+      { lost: 0 },
+      [],
+    ],
     ['and one that the engine has lost', { tasks: [{ record_behind: 'x' }], state: 'unknown' }, { restarted: 0 }, []],
     ['lets a run in that has its lane', {}, {}, ['proceed a']],
     ['lets no run in that has not', { tasks: [{ holder: 'b' }] }, {}, []],
     ['lets no run in that waits for something else', { waits: [{ for: 'budget', step: 1 }] }, {}, []],
-    ['wakes a run that goes on', { tasks: [{ status: 'running' }] }, {}, ['proceed a', 'decide a 1-9', 'raise a']],
+    ['wakes a run that continues', { tasks: [{ status: 'running' }] }, {}, ['proceed a', 'decide a 1-9', 'raise a']],
     ['wakes it without its lane', { tasks: [{ status: 'running', holder: 'b' }] }, {}, ['decide a 1-9', 'raise a']],
     ['wakes no run that waits by now', { tasks: [{ status: 'running' }], later: { status: 'waiting' } }, {}, []],
     ['wakes no run that is gone by now', { tasks: [{ status: 'running' }], later: null }, {}, []],
@@ -144,14 +152,14 @@ describe('what a parked run waits for is missing', () => {
     ['if the second thing is missing', [CALL, BUDGET], {}, 'the beginning of step 4'],
     ['if the step before it is missing', [BUDGET], { run: { ...OPEN_RUN, follows: false } }, 'step 3'],
     ['not if the task is gone', [BUDGET], { run: null }, null],
-    ['not if the run went on meanwhile', [BUDGET], { place: 'q' }, null],
+    ['not if the run has moved meanwhile', [BUDGET], { place: 'q' }, null],
     ['not if the record has it by now', [LANE, BUDGET], { later: { steps: 4 } }, null],
     ['not if the task has ended', [BUDGET], { later: null }, null],
     ['not if it is parked already', [BUDGET], { later: { record_behind: 'x' } }, null],
     ['not if a person has decided', [BUDGET], { later: { continuity: 'resume' } }, null],
   ])('%s', async (_, waits, world, expected) => expect(await missing(waits, world)).toBe(expected));
 
-  it('is asked no more after twenty runs without an answer, and an answer counts anew', async () => {
+  it('is asked no more after twenty runs without an answer, and from scratch after an answer', async () => {
     const parked = createParkedRuns();
     let asked = 0;
     const answers = (answered: (at: number) => boolean) => ({ waits: async () => (answered(asked++) ? [LANE] : null) });
@@ -204,7 +212,10 @@ it('the state of an MCP server is removed if it was deleted, and not if it was r
     mcpServers: { filterKnown: async () => ['restored'] },
     audit: { filterDeleted: async () => ['deleted', 'restored'] },
   };
-  const state = { listServers: async () => ['deleted', 'restored', 'foreign'], remove: async (id: string) => void removed.push(id) };
+  const state = {
+    listServers: async () => ['deleted', 'restored', 'foreign'],
+    remove: async (id: string) => void removed.push(id),
+  };
   await reconcileMcpState(store as never, state);
   expect(removed).toEqual(['deleted']);
 });

@@ -15,8 +15,7 @@ export const deliverActivity =
     if (delivery?.status !== 'pending') return;
     const { delivered, response_status, error, retry } = await sendWebhook(delivery, Context.current().cancellationSignal);
     await webhooks.note(delivery_id, { delivered, response_status, error });
-    if (!delivered)
-      throw ApplicationFailure.create({ message: error!, type: 'undelivered', nonRetryable: !retry });
+    if (!delivered) throw ApplicationFailure.create({ message: error!, type: 'undelivered', nonRetryable: !retry });
   };
 
 /** Records that no further delivery attempt will be made. */

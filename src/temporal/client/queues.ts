@@ -77,9 +77,7 @@ const countWorkers = (seen: Seen, latest: number) => [...seen.values()].filter((
 async function describeQueue({ workflowService, options: { namespace } }: Client, name: string, kind: QueueKind) {
   const request = { namespace, taskQueue: { name }, taskQueueType: KINDS[kind], reportStats: true };
   const { pollers, stats } = await workflowService.describeTaskQueue(request);
-  const seen: Seen = new Map(
-    pollers!.map(({ identity, lastAccessTime }) => [identity, optionalTsToMs(lastAccessTime)!]),
-  );
+  const seen: Seen = new Map(pollers!.map(({ identity, lastAccessTime }) => [identity, optionalTsToMs(lastAccessTime)!]));
   const waiting = Number(stats?.approximateBacklogCount ?? 0);
   return { name, seen, waiting, oldest_seconds: (optionalTsToMs(stats?.approximateBacklogAge) ?? 0) / 1_000 };
 }

@@ -69,7 +69,11 @@ async function exchange({ run = {}, later = {}, definition = {}, order = {}, too
       },
       noteError: async () => world.notes ?? true,
     },
-    definition: async () => ({ ...DEFINITION, ...definition, settings: { ...DEFINITION.settings, ...(definition as any).settings } }),
+    definition: async () => ({
+      ...DEFINITION,
+      ...definition,
+      settings: { ...DEFINITION.settings, ...(definition as any).settings },
+    }),
     parkBehind: async (_: unknown, missing: string) => void behind.push(missing),
     admit: async () => 0,
     openRuntime: async () => ({
@@ -84,7 +88,9 @@ async function exchange({ run = {}, later = {}, definition = {}, order = {}, too
         },
       },
     }),
-    listTools: async () => ({ list: async () => tools.map((tool) => ({ ...tool, description: '', parameters: {}, effect: 'read' })) }),
+    listTools: async () => ({
+      list: async () => tools.map((tool) => ({ ...tool, description: '', parameters: {}, effect: 'read' })),
+    }),
     publisher: deltaPublishers(),
     workspaces: { open: world.open },
     judge: async (_: unknown, text: string) => ({ findings: [], text, ...world.judged }),
@@ -96,7 +102,14 @@ async function exchange({ run = {}, later = {}, definition = {}, order = {}, too
     recall: async () => [],
     lookUp: async () => ({
       warnings: [],
-      items: (world.passages ?? []).map((text, at) => ({ item_id: `${at}`, name: 'notes', position: at, score: 1, text, content: text })),
+      items: (world.passages ?? []).map((text, at) => ({
+        item_id: `${at}`,
+        name: 'notes',
+        position: at,
+        score: 1,
+        text,
+        content: text,
+      })),
     }),
     longest_wait_ms: 60_000,
     default_model: null,
@@ -218,7 +231,7 @@ it('the tools of servers at the vendor are counted apart', () => {
 });
 
 it('a call at the vendor without a result has no event of one', () => {
-  const log = (event: string) => event as never;
+  const log = ((event: string) => event) as never;
   const call = { id: 'c', name: 'search', arguments: '{}' };
   expect(toProviderCallEvents({ ...call, result: null }, log)).toEqual(['tool_call']);
   expect(toProviderCallEvents({ ...call, result: { content: 'x', failed: false } }, log)).toEqual(['tool_call', 'tool_result']);

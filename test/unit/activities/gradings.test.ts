@@ -111,7 +111,7 @@ describe('an item', () => {
     expect(await grade({ open: null })).toEqual({ state: 'settled', written: [] });
   });
 
-  it('whose run goes on is graded later', async () => {
+  it('whose run continues is graded later', async () => {
     expect(await grade({ open: { task_status: 'running' } })).toEqual({ state: 'open', written: [] });
   });
 
@@ -136,10 +136,7 @@ describe('an item', () => {
 
   it('gets no judge once the record has its result', async () => {
     const { written } = await grade({ open: { graders: [MODEL] }, noted: null });
-    expect(written.at(-1)).toEqual([
-      'settle',
-      { status: 'error', grades: [], error: 'Grader 1 (model): The item has a result' },
-    ]);
+    expect(written.at(-1)).toEqual(['settle', { status: 'error', grades: [], error: 'Grader 1 (model): The item has a result' }]);
   });
 });
 
