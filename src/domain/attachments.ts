@@ -84,7 +84,7 @@ export function findReturnedType(content: Uint8Array, declared: string): string 
   const known = [...SIGNATURES, ...SOUND_SIGNATURES];
   const detected_type = matchSignature(content, known);
   if (detected_type) return detected_type;
-  const bare_type = (declared.split(';')[0] ?? '').trim().toLowerCase();
+  const bare_type = declared.split(';')[0]!.trim().toLowerCase();
   const canonical_type = SAME[bare_type] ?? bare_type;
   const is_typed = /^[a-z]+\/[a-z0-9.+-]{1,100}$/.test(canonical_type) && !known.some(([type]) => type === canonical_type);
   return is_typed ? canonical_type : 'application/octet-stream';
@@ -92,7 +92,7 @@ export function findReturnedType(content: Uint8Array, declared: string): string 
 
 /** Returns the type of a file, detected by its content, or the fault if the declared type disagrees with it. */
 export function detectMediaType(content: Uint8Array, { name, declared }: { name: string; declared: string }): string | FileFault {
-  const bare_type = (declared.split(';')[0] ?? '').trim().toLowerCase();
+  const bare_type = declared.split(';')[0]!.trim().toLowerCase();
   const canonical_type = SAME[bare_type] ?? bare_type;
   const detected_type = matchSignature(content);
   if (detected_type)
@@ -101,7 +101,7 @@ export function detectMediaType(content: Uint8Array, { name, declared }: { name:
       : mismatch(name, declared, detected_type);
   if (tryDecodeUtf8(content) === null)
     return { message: `${name} is of no type that a run can be given: ${TAKEN}`, code: 'unsupported_media_type' };
-  if (UNDECLARED.includes(canonical_type)) return BY_ENDING[name.split('.').at(-1)?.toLowerCase() ?? ''] ?? 'text/plain';
+  if (UNDECLARED.includes(canonical_type)) return BY_ENDING[name.split('.').at(-1)!.toLowerCase()] ?? 'text/plain';
   if (isTextFile({ media_type: canonical_type })) return canonical_type;
   if (SIGNATURES.some(([type]) => type === canonical_type)) return mismatch(name, declared, 'text');
   return { message: `Files of type ${declared} cannot be given to a run: ${TAKEN}`, code: 'unsupported_media_type' };
@@ -151,7 +151,7 @@ function tokensOfFile({ media_type, size }: Pick<AttachedFile, 'media_type' | 's
 
 /** Returns a file name without directories and control characters, of limited length. */
 export function plainFileName(name: string): string {
-  const last = name.toWellFormed().split(/[/\\]/).at(-1) ?? '';
+  const last = name.toWellFormed().split(/[/\\]/).at(-1)!;
   const characters = [...last].filter((char) => !/\p{Cc}/u.test(char)).slice(0, LONGEST_NAME);
   return characters.join('').trim() || 'file';
 }

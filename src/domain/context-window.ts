@@ -54,18 +54,14 @@ export function resolveContextWindow(model: string | null, { set, named = null, 
  */
 export function findKnownModel(model: string): KnownModel | null {
   const name = plainName(model);
-  const candidates = KNOWN_MODELS.filter(
+  // The entries are sorted, so the longest of the ids that the name begins with is the last.
+  const entry = KNOWN_MODELS.findLast(
     ([id]) => name === id || (name.startsWith(id) && '-:@'.includes(name[id.length] as string)),
   );
-  return (
-    candidates.reduce<(typeof candidates)[number] | null>(
-      (best, entry) => (best && best[0].length > entry[0].length ? best : entry),
-      null,
-    )?.[1] ?? null
-  );
+  return entry?.[1] ?? null;
 }
 
-const plainName = (model: string) => model.toLowerCase().split('/').at(-1) ?? '';
+const plainName = (model: string) => model.toLowerCase().split('/').at(-1)!;
 
 const BYTES_PER_TOKEN = 4;
 /** The tokens that a message costs in addition to its text. */

@@ -39,7 +39,7 @@ export function buildPrompt(messages: readonly TextMessage[]): { prompt: string;
   const parts = messages.map(({ role, text, files }): PromptParts[number] =>
     files ? [role, text.length, files] : [role, text.length],
   );
-  const last = messages.at(-1)?.text ?? '';
+  const last = messages.at(-1)!.text;
   const before = numberFiles(messages.slice(0, -1)).map((message) => `${formatOpening(message)}${message.text}${CLOSING}`);
   return { prompt: before.length > 0 ? `${before.join(BETWEEN)}${BEFORE_LAST}${last}` : last, parts };
 }

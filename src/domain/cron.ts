@@ -156,8 +156,8 @@ export function listOffsets(time_zone: string, now: number): number[] {
 
 /** Returns how far the clock is ahead of UTC, in milliseconds. It shows the offset as `GMT`, or such as `GMT+05:30`. */
 function readOffset(clock: Intl.DateTimeFormat, time: number): number {
-  const shown = clock.formatToParts(time).find(({ type }) => type === 'timeZoneName')?.value ?? '';
-  const [, sign, hours = 0, minutes = 0] = /^GMT(?:([+-])(\d+):(\d+))?/.exec(shown) ?? [];
+  const shown = clock.formatToParts(time).find(({ type }) => type === 'timeZoneName')!.value;
+  const [, sign, hours = 0, minutes = 0] = /^GMT(?:([+-])(\d+):(\d+))?/.exec(shown)!;
   return (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes)) * MINUTE_MS;
 }
 

@@ -73,7 +73,7 @@ export function exactly<T>(converted: T, original: unknown): T {
 
 /** Matches the pieces of a valid JSON text: strings, brackets, separators, and numbers and words as they are written. */
 const PIECES = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g;
-const splitPieces = (text: string): string[] => text.match(PIECES) ?? [];
+const splitPieces = (text: string): string[] => text.match(PIECES)!;
 
 /**
  * Returns the first name that an object in a valid JSON text has twice; null if there is none. Parsers differ in which of the two
@@ -106,11 +106,11 @@ export function indentExactly(text: string): string {
     .map((piece, at) => {
       if (piece === '{' || piece === '[') {
         depth += 1;
-        return /^[}\]]/.test(pieces[at + 1] ?? '') ? piece : piece + line(depth);
+        return /^[}\]]/.test(pieces[at + 1]!) ? piece : piece + line(depth);
       }
       if (piece === '}' || piece === ']') {
         depth -= 1;
-        return /^[{[]/.test(pieces[at - 1] ?? '') ? piece : line(depth) + piece;
+        return /^[{[]/.test(pieces[at - 1]!) ? piece : line(depth) + piece;
       }
       if (piece === ',') return piece + line(depth);
       if (piece === ':') return ': ';

@@ -72,7 +72,7 @@ const PARTS: [RegExp, Finish][] = [
 export function parseFinish(value: unknown): string {
   const name = nameFinish(value);
   const words = name.split(/[:.]/).map(toWord);
-  const word = words.at(-1) ?? '';
+  const word = words.at(-1)!;
   if (words.every((it) => GOING_ON.includes(it))) return '';
   return FINISHES.get(word) ?? PARTS.find(([part]) => part.test(word))?.[1] ?? name.trim();
 }

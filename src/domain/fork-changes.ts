@@ -156,7 +156,7 @@ function changeTools(
   const of = <K extends PinnedTool['kind']>(kind: K) =>
     tools.filter((tool): tool is Extract<PinnedTool, { kind: K }> => tool.kind === kind);
   const available_tools = [...of('custom'), ...parts.tools];
-  const chosen_tools = custom_tool_ids?.flatMap((tool_id) => available_tools.find(({ id }) => id === tool_id) ?? []);
+  const chosen_tools = custom_tool_ids?.map((tool_id) => available_tools.find(({ id }) => id === tool_id)!);
   const custom = chosen_tools ? [...of('custom').filter(({ id }) => id === undefined), ...chosen_tools] : of('custom');
   const builtin = builtin_tools ? pinBuiltins(builtin_tools, settings) : of('builtin');
   return {

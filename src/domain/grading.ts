@@ -1,7 +1,7 @@
 import { canonicalJson } from './canonical-json.ts';
 
 /** Returns the answer as the text that patterns and schemas are applied to. */
-export const toGradedText = (answer: unknown): string => (typeof answer === 'string' ? answer : JSON.stringify(answer ?? null));
+export const toGradedText = (answer: unknown): string => (typeof answer === 'string' ? answer : JSON.stringify(answer));
 
 /** Returns the reason an answer is not the expected one; null if it is. Leading and trailing space is ignored. */
 export function difference(answer: unknown, expected: unknown, { ignore_case }: { ignore_case: boolean }): string | null {

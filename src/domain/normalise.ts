@@ -154,7 +154,7 @@ export function isTooDeep(value: unknown, most = DEEPEST): boolean {
 /** Returns the value with every text of it storable, keys included. */
 export function storableValue<T>(value: T, code: string): T {
   if (isTooDeep(value)) throw new OutsideRefused(`A value is nested deeper than ${DEEPEST} levels`, code);
-  return UNSTORABLE.test(JSON.stringify(value) ?? '') ? (makeStorable(value) as T) : value;
+  return UNSTORABLE.test(JSON.stringify(value)) ? (makeStorable(value) as T) : value;
 }
 
 /**

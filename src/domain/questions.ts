@@ -161,7 +161,7 @@ function findTextError(field: Extract<QuestionField, { type: 'string' }>, value:
 function listFault(field: Extract<QuestionField, { type: 'array' }>, value: unknown): string | null {
   if (!Array.isArray(value)) return 'Must be a list';
   const { minItems = 0, maxItems } = field;
-  const choices = findChoices(field) ?? [];
+  const choices = findChoices(field)!;
   if (!value.every((item) => isAmong(choices, item)) || new Set(value).size < value.length) return notAmong(choices);
   if (value.length < minItems) return `Choose at least ${minItems}`;
   return maxItems !== undefined && value.length > maxItems ? `Choose at most ${maxItems}` : null;

@@ -83,7 +83,6 @@ const PLAIN_PART = /^(?:[A-Z]?[a-z]{1,14}(?:[-_.][A-Z]?[a-z]{1,14}){0,3}|v\d{1,2
  * everything except the host is masked, unless it plainly holds no key.
  */
 export function maskWebhook(url: string, mask: string): string {
-  if (!URL.canParse(url)) return mask;
   const { origin, pathname, search, hash, username, password } = new URL(url);
   const is_plain =
     `${search}${hash}${username}${password}` === '' && pathname.split('/').every((part) => part === '' || PLAIN_PART.test(part));

@@ -170,9 +170,9 @@ function splitByEnd(text: string): SplitText | null {
   if (!first) return null;
   const before = text.slice(0, first.at);
   const after = text.slice(first.at + first.mark.length);
-  const open = MARKS.find(([, close]) => close === first.mark)?.[0] ?? '';
+  const [open] = MARKS.find(([, close]) => close === first.mark)!;
   const in_code = before.split('`').length % 2 === 0 || /^\s*[[{"]/.test(before);
-  if (in_code || (open !== '' && lower.slice(0, first.at).includes(open)) || !/^[ \t]*(?:\r?\n|[{[]|$)/.test(after)) return null;
+  if (in_code || lower.slice(0, first.at).includes(open) || !/^[ \t]*(?:\r?\n|[{[]|$)/.test(after)) return null;
   return { text: trimAnswerEnd(after.trimStart()), reasoning: before.trim() };
 }
 

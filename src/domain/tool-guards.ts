@@ -71,7 +71,7 @@ export interface ApprovalGuard {
 /** The guards of an agent as stored in the database. */
 export interface StoredGuards {
   approval_tools: readonly string[];
-  approval_guards?: readonly ApprovalGuard[] | null;
+  approval_guards: readonly ApprovalGuard[];
 }
 
 /**
@@ -79,9 +79,8 @@ export interface StoredGuards {
  * guard as well.
  */
 export function listGuards({ approval_tools, approval_guards }: StoredGuards): ApprovalGuard[] {
-  const pinned_guards = approval_guards ?? [];
-  const bare = approval_tools.filter((name) => !pinned_guards.some((guard) => guard.name === name));
-  return [...pinned_guards, ...bare.map((name) => ({ name, tool: null }))];
+  const bare = approval_tools.filter((name) => !approval_guards.some((guard) => guard.name === name));
+  return [...approval_guards, ...bare.map((name) => ({ name, tool: null }))];
 }
 
 export const listGuardedTools = (guards: readonly ApprovalGuard[]): ToolIdentity[] => [
@@ -144,11 +143,11 @@ export interface RunGuards {
 }
 
 /** Returns the guards that a run of the agent is pinned with. */
-export function runGuards(agent: StoredGuards & { approve_effects?: readonly string[] | null }, names: PresentNames): RunGuards {
+export function runGuards(agent: StoredGuards & { approve_effects: readonly string[] }, names: PresentNames): RunGuards {
   const guards = listGuards(agent);
   const guarded_tools = listGuardedTools(guards);
   const tools_by_identity = resolveTools(guarded_tools, names);
-  const approve_effects = (agent.approve_effects ?? []) as ToolEffect[];
+  const approve_effects = agent.approve_effects as ToolEffect[];
   return {
     approval_tools: [
       ...new Set([...agent.approval_tools, ...guards.map(({ name }) => name), ...listGuardNames(guards, tools_by_identity)]),

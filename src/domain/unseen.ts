@@ -10,4 +10,4 @@ const NUMBER_DIGITS = 4;
 export const showUnseen = (text: string): string =>
   text.replaceAll(UNSEEN, (character) => `‹U+${toHex(character).padStart(NUMBER_DIGITS, '0')}›`);
 
-const toHex = (character: string) => (character.codePointAt(0) ?? 0).toString(16).toUpperCase();
+const toHex = (character: string) => character.codePointAt(0)!.toString(16).toUpperCase();

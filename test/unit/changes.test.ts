@@ -8,6 +8,10 @@ describe('changes between two documents', () => {
     expect(diffDocuments({ a: 1, b: { c: [1, 2], d: null } }, { b: { d: null, c: [1, 2] }, a: 1 })).toEqual([]);
   });
 
+  it('are none of a field that is undefined on one side and missing on the other', () => {
+    expect(diffDocuments({ a: 1, b: undefined }, { a: 2 })).toEqual([{ path: 'a', kind: 'changed', before: 1, after: 2 }]);
+  });
+
   it('name the innermost field', () => {
     const before = { model: 'small', settings: { max_turns: 5, caveman: false } };
     const after = { model: 'small', settings: { max_turns: 20, caveman: false } };

@@ -114,6 +114,23 @@ describe('the changes of a fork', () => {
     expect(changed({ model: null })).toMatchObject({ model: 'near default' });
   });
 
+  it('keep a run on the default runtime, with its model or without one', () => {
+    const exchange_limits = { model_total_seconds: 11, model_silence_seconds: 7 };
+    const source: Definition = { ...SOURCE, provider: null, exchange_limits };
+    const fork = (changes: Parameters<typeof changeDefinition>[1]) => changeDefinition(source, changes, NOTHING);
+    expect(toPinnedFields(source).provider_id).toBeNull();
+    expect(fork(toPinnedFields(source))).toBe(source);
+    expect(fork({ provider_id: null, model: 'large' })).toEqual({ ...source, model: 'large' });
+    expect(fork({ model: null })).toEqual({ ...source, model: null });
+  });
+
+  it('choose among the tools that the source run had to leave out, if they name tools', () => {
+    const source: Definition = { ...SOURCE, tools_left_out: [{ name: 'c', reason: 'Disabled' }] };
+    const fork = (changes: Parameters<typeof changeDefinition>[1]) => changeDefinition(source, changes, NOTHING).tools_left_out;
+    expect(fork({ custom_tool_ids: ['a'] })).toEqual([]);
+    expect(fork({ builtin_tools: [] })).toEqual(source.tools_left_out);
+  });
+
   it('leave the limits of the source run behind with its provider, and keep them with it', () => {
     const exchange_limits = { model_total_seconds: 11, model_silence_seconds: 7 };
     const limited: Definition = { ...SOURCE, exchange_limits };

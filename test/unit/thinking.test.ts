@@ -91,6 +91,7 @@ it.each([
   ['no thinking between the marks', `<think></think>\n\n${ANSWER}`, ''],
   ['only space between the marks', `<think>\n\n</think>\n\n${ANSWER}`, ''],
   ['an answer that is marked alone', `<|channel|>final<|message|>${ANSWER}<|return|>`, ''],
+  ['two thoughts', `<think>one</think>\n<think>two</think>${ANSWER}`, 'one\n\ntwo'],
   ['letters that are longer in small, and the end alone', `İİ so</think>\n${ANSWER}`, 'İİ so'],
 ])('%s: the answer is whole', (_, text, reasoning) => {
   for (let size = 1; size <= text.length; size += 1)

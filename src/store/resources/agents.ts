@@ -21,7 +21,7 @@ import { type Resource, resource } from '../database/resource.ts';
 import type { mcpListingStore } from './mcp-listings.ts';
 
 /** An agent with the tools that its guards are pinned to. The API shows only their names. */
-export type StoredAgent = Agent & { approval_guards?: ApprovalGuard[] };
+export type StoredAgent = Agent & { approval_guards: ApprovalGuard[] };
 
 /** The guards of an agent after a change of its fields. */
 interface JudgedGuards extends PinnedGuards {
@@ -49,7 +49,7 @@ export function agentStore({ prisma, listings, admins }: Parts) {
 
   async function presentNames(guards: readonly ApprovalGuard[]): Promise<PresentNames> {
     const listToolIds = (kind: string) =>
-      listGuardedTools(guards).flatMap((tool) => (tool.startsWith(`${kind}:`) ? (tool.split(':')[1] ?? []) : []));
+      listGuardedTools(guards).flatMap((tool) => (tool.startsWith(`${kind}:`) ? tool.split(':')[1]! : []));
     const loadNames = async (ids: string[], model: { findMany(args: object): Promise<{ id: string; name: string }[]> }) => {
       const records =
         ids.length > 0 ? await model.findMany({ where: { id: { in: ids } }, select: { id: true, name: true } }) : [];
@@ -82,7 +82,7 @@ export function agentStore({ prisma, listings, admins }: Parts) {
   }: Partial<Agent>) {
     const ids = [...mcp_server_ids, ...required_mcp_servers].filter(isUuid);
     if (ids.length + mcp_server_tags.length === 0) return [];
-    const joining = { tags: { hasSome: mcp_server_tags }, created_by: { in: [...admins, ...(created_by ? [created_by] : [])] } };
+    const joining = { tags: { hasSome: mcp_server_tags }, created_by: { in: [...admins, created_by!] } };
     return prisma.mcpServer.findMany({
       where: { OR: [{ id: { in: ids } }, joining] },
       select: { id: true, name: true, tags: true },
@@ -158,7 +158,7 @@ export function agentStore({ prisma, listings, admins }: Parts) {
   ): Promise<object> {
     if (!DECIDING.some((field) => field in values)) return values;
     const whole = { ...before, ...values };
-    const { guards } = await judgeGuards(whole, by ?? whole.created_by ?? '');
+    const { guards } = await judgeGuards(whole, by ?? whole.created_by!);
     const names = values.approval_tools ? { approval_tools: getGuardNames(guards) } : {};
     return { ...values, ...names, approval_guards: guards };
   }

@@ -156,6 +156,7 @@ describe('the answer of a run', () => {
     ['```python\nprint({"a":0})\n``` prints {"a":1}', 'json', { a: 1 }],
     ['```python\nprint(1)\n``` gives ```\n{"a":1}\n```', 'json', { a: 1 }],
     ['The answer is {"a": "}{"}. Done.', 'json', { a: '}{' }],
+    ['So {"a": "a quoted \\"}\\" brace"}.', 'json', { a: 'a quoted "}" brace' }],
     ['Let {x} be {"a": [1]}', 'json', { a: [1] }],
     ['Here it is:\n["a"]\nDone.', 'json', ['a']],
     ['See [1] and [2].', 'json', { response: 'See [1] and [2].' }],
