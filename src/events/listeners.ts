@@ -23,7 +23,8 @@ export function listeners<M>(door: { open(channel: string): void; close(channel:
         door.open(channel);
       }
       const close = () => {
-        if (channels.delete(channel)) door.close(channel);
+        channels.delete(channel);
+        door.close(channel);
       };
       return () => {
         if (all.delete(listener) && all.size === 0) entry.closing = setTimeout(close, LINGER_MS).unref();

@@ -5,6 +5,7 @@ interface KeptPage {
   stream: string;
   /** The page has the events after this number, up to its last one. */
   after: number;
+  /** A page with events. */
   page: RecordPage;
   until: number;
 }
@@ -27,9 +28,7 @@ export function withSharedPages(log: EventLog): EventLog {
   function find(stream: string, after: number): RecordPage | null {
     const now = performance.now();
     pages = pages.filter(({ until }) => until > now);
-    const shared_page = pages.find(
-      (one) => one.stream === stream && one.after <= after && getLastSeq(one.page, one.after) > after,
-    );
+    const shared_page = pages.find((one) => one.stream === stream && one.after <= after && one.page.events.at(-1)!.seq > after);
     return shared_page ? skipSeen(shared_page.page, after) : null;
   }
 
@@ -75,8 +74,6 @@ export function withSharedPages(log: EventLog): EventLog {
     },
   };
 }
-
-const getLastSeq = ({ events }: RecordPage, after: number) => events.at(-1)?.seq ?? after;
 
 /** Returns the rest of a page after a number. Newer events may have been written since the page was read. */
 function skipSeen({ events, bytes }: RecordPage, after: number): RecordPage {

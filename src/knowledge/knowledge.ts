@@ -69,7 +69,7 @@ export function createKnowledge(ports: KnowledgePorts) {
   async function embedQuery(query: string): Promise<{ vector: number[] | null; warning: string | null }> {
     if (!embedder) return { vector: null, warning: NO_EMBEDDER };
     try {
-      return { vector: (await embedder.embed([query]))[0] ?? null, warning: null };
+      return { vector: (await embedder.embed([query]))[0]!, warning: null };
     } catch (error) {
       return { vector: null, warning: `${formatError(error)}; the search uses words only` };
     }
@@ -105,7 +105,7 @@ export function createKnowledge(ports: KnowledgePorts) {
       if (!embedder) return { chunks: bare, embedder: null, status: 'text_only', last_error: NO_EMBEDDER };
       try {
         const vectors = await embedder.embed(contents);
-        const chunks = contents.map((content, index) => ({ content, embedding: vectors[index] ?? null }));
+        const chunks = contents.map((content, index) => ({ content, embedding: vectors[index]! }));
         return { chunks, embedder: embedder.name, status: 'indexed', last_error: null };
       } catch (error) {
         return { chunks: bare, embedder: null, status: 'text_only', last_error: formatError(error) };
@@ -131,7 +131,7 @@ export function createKnowledge(ports: KnowledgePorts) {
       if (!embedder) throw new Error(NO_EMBEDDER);
       try {
         const [vector] = await embedder.embed(['test']);
-        await searchRemote(source, vector ?? [], { limit: 1, ports });
+        await searchRemote(source, vector!, { limit: 1, ports });
       } catch (error) {
         throw new Error(formatError(error));
       }

@@ -45,9 +45,7 @@ function cleanSpan(span: ReadableSpan, cleaning: Cleaning): ReadableSpan {
   const { name, attributes } = describeRun(span);
   const { code, message } = span.status;
   const status = content && message ? { code, message: redact(message).slice(0, TEXT_CHARACTERS) } : { code };
-  const events = span.events.map(
-    (event): TimedEvent => ({ ...event, attributes: cleanAttributes(event.attributes ?? {}, cleaning) }),
-  );
+  const events = span.events.map((event): TimedEvent => ({ ...event, attributes: cleanAttributes(event.attributes!, cleaning) }));
   const clean = { name: redact(name), attributes: cleanAttributes(attributes, cleaning), status, events };
   return Object.create(span, Object.getOwnPropertyDescriptors(clean)) as ReadableSpan;
 }

@@ -103,7 +103,13 @@ interface StoreOptions {
 }
 
 /** Creates the whole store, one part per resource. `publish` receives events after they are written. */
-export function createStore({ database: { pool, prisma }, keys, publish, admins = [], only_tools = false }: StoreOptions) {
+export function createStore({
+  database: { pool, prisma },
+  keys,
+  publish = () => {},
+  admins = [],
+  only_tools = false,
+}: StoreOptions) {
   const trusted = [...admins, INSTALLATION];
   const quick = withTimeLimit(pool, RUN_STATEMENT_MS);
   const isToolsRole = toolsRole(quick, only_tools);
@@ -135,7 +141,7 @@ export function createStore({ database: { pool, prisma }, keys, publish, admins 
     versions: versionStore({ pool, prisma, snapshot, sealer: connections.mcpServers.sealer }),
     attachments: attachmentStore(prisma, pool),
     conversations: conversationStore({ pool, prisma }),
-    tasks: taskStore({ pool, prisma, keys, ...(publish ? { publish } : {}) }),
+    tasks: taskStore({ pool, prisma, keys, publish }),
     runs: runStore(quick, publish),
     ledger: toolLedger(quick, publish),
     workspaceLayers: workspaceLayers(quick),

@@ -1,10 +1,10 @@
-import { cp, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, expect, it } from 'vitest';
 import { MIGRATIONS } from '../../src/main/places.ts';
-import { applyMigrations, requireOwnSchema } from '../../src/store/database/migrations.ts';
+import { applyMigrations } from '../../src/store/database/migrations.ts';
 import { testDatabase, unmigratedDatabase } from '../support/database/database.ts';
 import { perdura } from '../support/machine/processes.ts';
 import { until } from '../support/until.ts';
@@ -81,65 +81,4 @@ it('a migration killed at any statement is carried out by the next start', { tim
   let at = 1;
   while (await killedAt(at)) at += 40;
   expect(at).toBeGreaterThan(100);
-});
-
-describe('a schema that is not of this version', () => {
-  it('is refused when it is newer', async () => {
-    const { url, client } = await opened(testDatabase());
-    await client.query(
-      "INSERT INTO _prisma_migrations (id, checksum, migration_name, finished_at) VALUES ('x', 'y', '20990101000000_later', now())",
-    );
-    const sentence = /newer than this version of Perdura.*20990101000000_later/;
-    await expect(requireOwnSchema(client as never, MIGRATIONS)).rejects.toThrow(sentence);
-    await expect(applyMigrations(url, MIGRATIONS)).rejects.toThrow(sentence);
-  });
-
-  it('is accepted if the newer migration says that it serves this version, and refused if it begins later', async () => {
-    const { url, client } = await opened(testDatabase());
-    const later = (serves_from: string) =>
-      client.query(
-        `INSERT INTO _prisma_migrations (id, checksum, migration_name, finished_at, logs) VALUES ('x', 'y', '20990101000000_later', now(), $1)
-         ON CONFLICT (id) DO UPDATE SET logs = EXCLUDED.logs`,
-        [serves_from],
-      );
-    await later(names.sort().at(-1) as string);
-    expect(await requireOwnSchema(client as never, MIGRATIONS)).toBe(names.length);
-    expect(await applyMigrations(url, MIGRATIONS)).toEqual([]);
-    await later('20980101000000_between');
-    await expect(requireOwnSchema(client as never, MIGRATIONS)).rejects.toThrow(/20990101000000_later/);
-  });
-
-  it('notes from which version on a migration serves', async () => {
-    const { url, client } = await opened(testDatabase());
-    const folder = await mkdtemp(join(tmpdir(), 'perdura-migrations-'));
-    endings.push(() => rm(folder, { recursive: true, force: true }));
-    await cp(MIGRATIONS, folder, { recursive: true });
-    const [migration_name, serves_from] = ['20990101000000_later', names.sort().at(-1)];
-    await mkdir(join(folder, migration_name));
-    await writeFile(join(folder, migration_name, 'migration.sql'), `-- Serves versions from: ${serves_from}\nSELECT 1;\n`);
-    expect(await applyMigrations(url, folder)).toEqual([migration_name]);
-    const { rows } = await client.query('SELECT migration_name, logs FROM _prisma_migrations WHERE logs IS NOT NULL');
-    expect(rows).toEqual([{ migration_name, logs: serves_from }]);
-  });
-
-  it('is refused with the way out when it was never released', async () => {
-    const { url, client } = await opened(unmigratedDatabase());
-    await applyMigrations(url, await mkdtemp(join(tmpdir(), 'perdura-migrations-')));
-    await client.query(
-      "INSERT INTO _prisma_migrations (id, checksum, migration_name, finished_at) VALUES ('x', 'y', '20261121000000_init', now())",
-    );
-    const sentence = /before 0\.1\.0.*perdura export --output installation\.json.*perdura import installation\.json/;
-    await expect(requireOwnSchema(client as never, MIGRATIONS)).rejects.toThrow(sentence);
-    await expect(applyMigrations(url, MIGRATIONS)).rejects.toThrow(sentence);
-  });
-
-  it('is refused when it is older, or not there at all', async () => {
-    const { client } = await opened(unmigratedDatabase());
-    await expect(requireOwnSchema(client as never, MIGRATIONS)).rejects.toThrow(/older than this version.*Run perdura migrate/);
-    const other = await opened(testDatabase());
-    await other.client.query('DELETE FROM _prisma_migrations WHERE migration_name = $1', [names.sort().at(-1)]);
-    await expect(requireOwnSchema(other.client as never, MIGRATIONS)).rejects.toThrow(
-      `1 migrations are missing, the last is ${names.at(-1)}`,
-    );
-  });
 });

@@ -131,6 +131,21 @@ describe('a guard', () => {
     expect(JSON.stringify(imported.body.warnings)).toContain('send_mail');
   });
 
+  it('of an imported agent is unresolved while its tools are not here', async () => {
+    const absent = (field: string) => ({ [field]: ['01900000-0000-7000-8000-000000000000'], approval_tools: ['send_mail'] });
+    const items = [absent('custom_tool_ids'), absent('mcp_server_ids'), absent('required_mcp_servers')].map(agent);
+    const { body } = await importing('/api/agents/import', { items });
+    expect(body).toMatchObject({ created: 3, errors: [] });
+    const sentences = body.warnings
+      .map(({ message }: { message: string }) => message)
+      .filter((one: string) => /send_mail/.test(one));
+    expect(sentences).toEqual([
+      expect.stringContaining('the tools of a custom tool that is not here are not known yet'),
+      expect.stringContaining('the tools of an MCP server that is not here are not known yet'),
+      expect.stringContaining('the tools of an MCP server that is not here are not known yet'),
+    ]);
+  });
+
   it('is not lost if the tools are changed at the same time', async () => {
     const { id } = await create({});
     await Promise.all([

@@ -115,6 +115,8 @@ describe('the grants of a token', () => {
     expect(await held.use(bob, token.value)).toBe('secret_not_granted');
     const [given] = await listOf(alice, `${token.path}/grants`);
     expect(given).toMatchObject({ status: 'granted' });
+    const again = await alice.ok(alice.post(`${token.path}/grants`, { ...order, destination: now?.destination }), 201);
+    expect([again.id, await listOf(alice, `${token.path}/grants`)]).toEqual([given?.id, [given]]);
     expect((await alice.del(`${token.path}/grants/${given?.id}`)).status).toBe(204);
     expect((await alice.del(`${token.path}/grants/${given?.id}`)).status).toBe(404);
     expect(await held.use(alice, token.value)).toBe('secret_not_granted');
@@ -137,6 +139,9 @@ describe('the grants of a token', () => {
     await bob.ok(bob.put(held.moves.path, held.moves.values));
     const states = async () => (await listOf(alice, `${token.path}/grants`)).map(({ status }) => status);
     expect(await states()).toEqual(['outdated', 'asked']);
+    await bob.ok(bob.put(held.path, { connection_config: { url: `${world.target.url}/c` } }));
+    const [outdated] = await listOf(alice, `${token.path}/grants`);
+    expect(outdated).toMatchObject({ status: 'outdated', resource_name: held.id });
     await alice.ok(alice.del(held.path), 204);
     expect(await states()).toEqual([]);
     const { rows } = await world.core.database.pool.query('SELECT 1 FROM secret_grants WHERE resource_id = $1', [held.id]);
@@ -155,8 +160,15 @@ describe('the grants of a token', () => {
       expect.objectContaining({ ...place, granted: false, used_by: 'bob', task_id: null }),
       expect.objectContaining({ ...place, granted: true, used_by: 'alice', task_id: null }),
     ]);
+    await world.core.database.pool.query(
+      `INSERT INTO token_uses
+        SELECT (jsonb_populate_record(u, jsonb_build_object('id', $2::text, 'principal', 'local:gone'))).*
+        FROM token_uses u WHERE token_name = $1 LIMIT 1`,
+      [token.name, uuid()],
+    );
     const page = await alice.get(`${token.path}/uses?limit=1`);
-    expect(page.headers.get('x-total-count')).toBe('2');
+    expect(page.body).toMatchObject([{ principal: 'local:gone', used_by: 'local:gone' }]);
+    expect(page.headers.get('x-total-count')).toBe('3');
     expect(page.headers.get('link')).toContain('rel="next"');
     expect(JSON.stringify(uses)).not.toContain(token.value);
   });

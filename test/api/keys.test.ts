@@ -59,6 +59,14 @@ describe('a service key', () => {
     await until('the note of its use', async () => (await here.alice.get(`/api/keys/${id}`)).body.last_used_at);
   });
 
+  it('is listed for its owner, and all are for an administrator', async () => {
+    const name = `listed ${++count}`;
+    const [of_alice, of_bob] = [await keyOf({ name }), await keyOf({ name }, here.bob)];
+    const listed = async (client: Client) =>
+      (await client.ok(client.get(`/api/keys?q=${encodeURIComponent(name)}`))).map(({ id }: { id: string }) => id);
+    expect([await listed(here.alice), await listed(here.bob)]).toEqual([[of_alice.id], [of_bob.id, of_alice.id]]);
+  });
+
   it('opens every door', async () => {
     const { client } = await keyOf({ scopes: ['read', 'run'] });
     const id = await here.workflow();

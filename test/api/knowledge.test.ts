@@ -69,6 +69,14 @@ describe('knowledge items', () => {
     expect(content).toMatchObject({ content: 'The new text speaks of pelicans.', content_type: 'text/plain' });
   });
 
+  it('are listed by their source and their type', async () => {
+    const id = await source();
+    const markdown = await item(id, '# A title', { content_type: 'text/markdown' });
+    await item(id, 'plain');
+    const listed = await here.alice.ok(here.alice.get(`/api/knowledge-items?source_id=${id}&content_type=text/markdown`));
+    expect(listed.map((it: { id: string }) => it.id)).toEqual([markdown.id]);
+  });
+
   it('go with their source, which stays while an agent uses it', async () => {
     const { alice } = here;
     const id = await source();

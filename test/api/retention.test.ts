@@ -6,7 +6,7 @@ import { type Database, inTransaction, rows } from '../../src/store/database/dat
 import { createStore, type Store } from '../../src/store/index.ts';
 import { holdSource } from '../../src/store/runs/forks.sql.ts';
 import { keyRing } from '../../src/store/secrets/key-ring.ts';
-import { takeTurn } from '../../src/store/upkeep/retention.sql.ts';
+import { BATCH, takeTurn } from '../../src/store/upkeep/retention.sql.ts';
 import { sweep } from '../../src/temporal/repair/retention.ts';
 import { agedRecords, daysAgo } from '../support/database/aged.ts';
 import { openTestDatabase, tablesOf } from '../support/database/database.ts';
@@ -395,6 +395,18 @@ it('a batch that is interrupted has removed nothing, and the next one removes it
   expect(await snapshot()).toEqual(before);
   expect((await removeEnded()).removed).toMatchObject({ tasks: 1 });
   expect(await count('events')).toBe(0);
+});
+
+it('what is removed in batches is removed as a whole, however much there is', async () => {
+  const MORE_THAN_A_BATCH = BATCH + 1;
+  for (let made = 0; made < MORE_THAN_A_BATCH; made += 1) await aged.attachment(daysAgo(40), 'unused');
+  await aged.sql(
+    `INSERT INTO browser_sessions (hash, provider, subject, login, expires_at)
+      SELECT sha256(n::text::bytea), 'p', 's', 'l', now() - interval '1 day' FROM generate_series(1, $1::int) n`,
+    MORE_THAN_A_BATCH,
+  );
+  const removed = { attachments: MORE_THAN_A_BATCH, browser_sessions: MORE_THAN_A_BATCH };
+  expect(await removeTransient()).toEqual({ removed, finished: true });
 });
 
 it('a pass ends in time, and the next one continues', async () => {

@@ -1,8 +1,12 @@
 import { setTimeout } from 'node:timers/promises';
 import { v7 as uuid } from 'uuid';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { AppError } from '../../src/domain/errors.ts';
+import { inTransaction } from '../../src/store/database/database.ts';
 import type { Store } from '../../src/store/index.ts';
+import { takeAuditTurn } from '../../src/store/people/audit.sql.ts';
+import { linkAttachments } from '../../src/store/runs/attachments.ts';
+import { pinForkParts } from '../../src/store/runs/pin.ts';
 import { shareInstallation, type TestInstallation } from '../support/installation.ts';
 
 let here: TestInstallation;
@@ -69,6 +73,8 @@ describe('the key of a request', () => {
     expect(await store.idempotency.withdraw(cancelled)).toBe(true);
     expect(await store.idempotency.keep(cancelled, { made: 7 })).toEqual({ kind: 'withdrawn' });
     expect(await claim(cancelled.key)).toEqual({ kind: 'busy' });
+    // It was forgotten while its request was served.
+    expect(await store.idempotency.keep({ principal: 'p', key: named('forgotten') }, { made: 7 })).toEqual({ kind: 'kept' });
   });
 
   const refusal = (kind: 'invalid' | 'unavailable' | 'upstream' | 'conflict') => new AppError(kind, 'No.');
@@ -289,6 +295,13 @@ describe('a chat', () => {
     ]);
     expect(await store.chat.isBehindAnother(session, second)).toBe(false);
     expect(await store.chat.find(session)).toMatchObject({ title: 'First?', message_count: 4, owner });
+  });
+
+  it('takes a question with an id once', async () => {
+    const question = { id: uuid(), agent_id: await here.agent(), owner: 'o', content: 'Once?' };
+    const session = await store.chat.ask(question);
+    expect(await store.chat.ask(question)).toBe(session);
+    expect(await store.chat.messages(session)).toHaveLength(1);
   });
 
   it('counts a question as being replied to until its process is lost', async () => {
@@ -624,23 +637,36 @@ describe('an alert', () => {
 });
 
 describe('the queue of the audit', () => {
+  const entry = (operation: string) => ({
+    ...{ id: uuid(), principal: 'p', login: 'p', service_key_id: null, operation, scope: 'write', path: '/' },
+    ...{ resource_type: 'x', resource_id: null, made_id: null, status: 200, request_id: 'r', address: '::1' },
+  });
+  const sent: string[][] = [];
+  const send = (taken: boolean) => async (entries: readonly { operation: string }[]) => {
+    sent.push(entries.map(({ operation }) => operation));
+    return taken;
+  };
+  beforeEach(() => void sent.splice(0));
+
   it('sends the oldest entries, which stay until they were taken', async () => {
-    const entry = (operation: string) => ({
-      ...{ id: uuid(), principal: 'p', login: 'p', service_key_id: null, operation, scope: 'write', path: '/' },
-      ...{ resource_type: 'x', resource_id: null, made_id: null, status: 200, request_id: 'r', address: '::1' },
-    });
     await store.audit.add(['a', 'b', 'c'].map(entry) as never, { queued: true });
     await store.audit.add([entry('unqueued')] as never);
-    const sent: string[][] = [];
-    const send = (taken: boolean) => async (entries: readonly { operation: string }[]) => {
-      sent.push(entries.map(({ operation }) => operation));
-      return taken;
-    };
     expect(await store.auditQueue.sendNext(2, send(false))).toBe(0);
     expect(await store.auditQueue.sendNext(2, send(true))).toBe(2);
     expect(await store.auditQueue.sendNext(2, send(true))).toBe(1);
     expect(await store.auditQueue.sendNext(2, send(true))).toBe(0);
     expect(sent).toEqual([['a', 'b'], ['a', 'b'], ['c']]);
+  });
+
+  it('is sent by one process at a time, without entries that were removed', async () => {
+    await here.sql('INSERT INTO audit_queue (entry_id) VALUES ($1)', uuid());
+    await store.audit.add([entry('kept')] as never, { queued: true });
+    await inTransaction(here.core.database.pool, async (other) => {
+      await other.query(takeAuditTurn());
+      expect(await store.auditQueue.sendNext(5, send(true))).toBeNull();
+    });
+    expect(await store.auditQueue.sendNext(5, send(true))).toBe(2);
+    expect(sent).toEqual([['kept']]);
   });
 });
 
@@ -669,4 +695,56 @@ describe('the demo model at another port', () => {
     expect(await addresses(mine, elsewhere, far, keyed)).toEqual([at(7_019), at(7_003), 'https://m.example/v1', at(7_001)]);
     await here.sql(`DELETE FROM installation_facts WHERE name = 'demo_model_url'`);
   });
+});
+
+describe('what was deleted meanwhile', () => {
+  const gone = uuid();
+  const file = { id: gone, name: 'f', media_type: 'text/plain', size: 1, sha256: '' };
+  const inDatabase = (work: Parameters<typeof inTransaction>[1]) => inTransaction(here.core.database.pool, work);
+
+  it.each<[string, () => Promise<unknown>]>([
+    ['a resource with secrets', () => store.mcpServers.update(gone, { name: 'x' }, 'p')],
+    [
+      'the workflow of a fork',
+      () => pinForkParts(here.core.database.pool, { workflow_id: gone, provider_id: null, custom_tool_ids: [] }),
+    ],
+    ['a file of a prompt', () => inDatabase((on) => linkAttachments(on, gone, [file]))],
+  ])('is not found: %s', async (_, work) => {
+    await expect(work()).rejects.toMatchObject({ kind: 'not_found' });
+  });
+
+  it('is not found: a file of a conversation, whose item is not added then', async () => {
+    const { id } = await store.conversations.create({ metadata: {}, created_by: 'p' });
+    const items = [{ id: uuid(), item: { type: 'message', content: 'a' }, file_ids: [gone] }];
+    const adding = store.conversations.add({ conversation_id: id, last_position: 0, items });
+    await expect(adding).rejects.toMatchObject({ kind: 'not_found' });
+    expect(await store.conversations.items(id, { limit: 9, order: 'asc' })).toEqual([]);
+    expect(await store.conversations.update(gone, {})).toBeUndefined();
+  });
+
+  it('has no secrets to clear, no message to send, no version and no definition', async () => {
+    expect(await store.mcpServers.clears(gone, { connection_config: {} }, 'p')).toEqual([]);
+    expect(await store.webhooks.open(gone)).toBeNull();
+    expect(await store.versions.findNumber(gone, 'a hash')).toBeNull();
+    expect(await store.definitions.find('a hash')).toBeNull();
+    await expect(store.definitions.get('a hash')).rejects.toThrow('The definition a hash is missing from the database');
+  });
+});
+
+it('a workflow stays while a run of it is in progress, also if the run began since somebody looked', async () => {
+  const id = await here.workflow();
+  await here.sql('UPDATE workflows SET active_task_id = $2 WHERE id = $1', id, uuid());
+  await expect(store.workflows.remove(id)).rejects.toMatchObject({ code: 'workflow_running' });
+  await here.sql('UPDATE workflows SET active_task_id = NULL WHERE id = $1', id);
+  await store.workflows.remove(id);
+  expect(await store.workflows.findOwner(id)).toBeUndefined();
+});
+
+it('a token whose key is missing does not stop a run that has not used it', async () => {
+  const name = here.unique('sealed').replaceAll(/\W+/g, '-');
+  await here.alice.ok(here.alice.post('/api/tokens', { name, value: 'hunter2-hunter2' }), 201);
+  await here.sql(`UPDATE stored_tokens SET key_id = 'lost' WHERE name = $1`, name);
+  const [{ created_by }] = await here.sql('SELECT created_by FROM stored_tokens WHERE name = $1', name);
+  await store.tokens.openForRedaction(uuid(), [name], created_by);
+  await here.sql('DELETE FROM stored_tokens WHERE name = $1', name);
 });

@@ -152,6 +152,20 @@ it('reports which items failed and keeps the others', async () => {
   expect((await alice.ok(alice.get(`/api/knowledge-sources/${imported.ids[0]}`))).source_type).toBe('builtin');
 });
 
+it('names the first twenty references that are not here, and counts the others', async () => {
+  const absent = Array.from({ length: 22 }, (_, at) => `01900000-0000-7000-8000-0000000000${at + 10}`);
+  const name = unique('agent');
+  const items = [{ name, custom_tool_ids: absent }];
+  const { warnings } = await from.alice.ok(from.alice.post('/api/agents/import', { items }), 201);
+  const sentences = [
+    ...absent.slice(0, 20).map((id) => `custom_tool_ids: ${id} is not in this installation`),
+    '2 more like these',
+  ];
+  expect(warnings.map(({ message }: { message: string }) => message)).toEqual(
+    sentences.map((one) => `agents.0 (${name}): ${one}`),
+  );
+});
+
 it("exports nobody else's workflow", async () => {
   const agent_id = await created('/api/agents', { name: unique('agent') });
   const title = unique('of alice');

@@ -224,6 +224,58 @@ describe('following a workflow', () => {
   });
 });
 
+describe('a record that fails', () => {
+  const down = () => new OutageError({ code: 'database_unavailable', sentence: 'The database is unreachable' }, null);
+  const largeRecord = () => {
+    const memory = world();
+    memory.write(event('x'.repeat(LARGE_BYTES + 1)));
+    return memory;
+  };
+
+  it.each(['extent', 'read', 'one'] as const)('ends its reader with the fault of `%s`', async (name) => {
+    const memory = largeRecord();
+    const fault = new TypeError('ours');
+    memory.source.log[name] = (() => Promise.reject(fault)) as never;
+    const events = follow(memory.source, { workflow_id: 'w', after: 0 }, new AbortController().signal);
+    await expect(events.next()).rejects.toBe(fault);
+    expect(memory.watching()).toBe(0);
+  });
+
+  it.each(['extent', 'read', 'one'] as const)('lets its reader go while `%s` waits for the database', async (name) => {
+    const memory = largeRecord();
+    const stop = new AbortController();
+    memory.source.log[name] = (() => {
+      stop.abort();
+      return Promise.reject(down());
+    }) as never;
+    const events = follow(memory.source, { workflow_id: 'w', after: 0 }, stop.signal);
+    expect((await events.next()).done).toBe(true);
+    expect(memory.watching()).toBe(0);
+  });
+
+  it('leaves out a large event that was deleted since', async () => {
+    const memory = largeRecord();
+    const stop = new AbortController();
+    memory.write(event('b'));
+    memory.source.log.one = async () => null;
+    expect(await take(follow(memory.source, { workflow_id: 'w', after: 0 }, stop.signal), 1)).toEqual([2]);
+    stop.abort();
+  });
+});
+
+it('a reader of one task receives no event of another task of its workflow', async () => {
+  const memory = world();
+  const stop = new AbortController();
+  const events = follow(memory.source, { workflow_id: 'w', after: 0, task_id: TASK }, stop.signal);
+  const first = events.next();
+  await new Promise((resolve) => setImmediate(resolve));
+  memory.announce({ ...memory.write(event('of another')), task_id: 't2' } as Notice);
+  memory.announce(memory.write(event('own')));
+  expect((await first).value).toMatchObject({ seq: 2, data: { detail: 'own' } });
+  stop.abort();
+  await events.return(undefined);
+});
+
 /** A few bytes, some thousands, and more than a page of the record may carry. */
 const LENGTHS = [10, 4_000, 200, 30_000, 90_000, 1, 7_000];
 

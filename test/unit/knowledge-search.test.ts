@@ -13,7 +13,8 @@ const elsewhere = {
 };
 
 /** Knowledge with passages of these scores here, and in another database. */
-function knowledgeOf(scores: { here: number[]; far: number[] }) {
+function knowledgeOf(scores: { here: number[]; far: number[]; unnamed?: number[] }) {
+  const unnamed = (scores.unnamed ?? []).map((score) => ({ score, payload: { text: 'unnamed' } }));
   const points = scores.far.map((score) => ({ score, payload: { text: `far ${score}`, name: `far ${score}` } }));
   const identity = <T>(value: T) => value;
   return createKnowledge({
@@ -21,12 +22,12 @@ function knowledgeOf(scores: { here: number[]; far: number[] }) {
     redact: () => ({ text: identity, value: identity, error: identity }),
     find: async () => scores.here.map((score) => here(`here ${score}`, score)),
     remoteSources: async () => [elsewhere],
-    fetch: async () => Response.json({ result: { points } }),
+    fetch: async () => Response.json({ result: { points: [...points, ...unnamed] } }),
     resolveAddress: () => Promise.reject(new Error('not asked for')),
   });
 }
 
-const search = async (scores: { here: number[]; far: number[] }, more: object = {}) =>
+const search = async (scores: Parameters<typeof knowledgeOf>[0], more: object = {}) =>
   (await knowledgeOf(scores).search({ query: 'where', limit: 3, principal: 'p', ...more })).items.map(({ name }) => name);
 
 it('has the best passages of here and elsewhere, best first, and no more than asked for', async () => {
@@ -42,4 +43,8 @@ it('asks no other database for what has a tag or no question: there are neither 
   expect(await search(scores, { tags: ['a'] })).toEqual(['here 0.2']);
   expect(await search(scores, { query: ' ' })).toEqual(['here 0.2']);
   expect(await search(scores, { tags: [] })).toEqual(['far 0.7', 'here 0.2']);
+});
+
+it('names a passage of another database by its source if it has no name there', async () => {
+  expect(await search({ here: [], far: [0.7], unnamed: [0.4] })).toEqual(['far 0.7', 'far']);
 });

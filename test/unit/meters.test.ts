@@ -185,6 +185,12 @@ it('reports that the database or the engine does not answer, and what the other 
   expect(sum('perdura_source_up', { source: 'engine' })).toBe(1);
   expect(sum('perdura_queue_backlog', { queue: 'q' })).toBe(3);
   expect([...series.keys()].filter((key) => key.startsWith('perdura_runs'))).toEqual([]);
+  const work = { runs: [], calls: [], webhooks: 5, oldest_webhook: 0, unsent_audit: 0 };
+  const other = parsedMetrics(await stateText({ workload: async () => work, backlogs: down }));
+  expect(other.sum('perdura_source_up', { source: 'database' })).toBe(1);
+  expect(other.sum('perdura_source_up', { source: 'engine' })).toBe(0);
+  expect(other.sum('perdura_webhooks_pending', {})).toBe(5);
+  expect([...other.series.keys()].filter((key) => key.startsWith('perdura_queue'))).toEqual([]);
 });
 
 const ROOT = resolve(import.meta.dirname, '../..');

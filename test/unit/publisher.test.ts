@@ -42,6 +42,18 @@ describe('text of a run', () => {
     expect(moments()).toEqual([['0 a'], ['0 bcd']]);
   });
 
+  it('is published at once if it is as long as a batch may be', async () => {
+    const { moments, publishers } = worker(1);
+    publishers[0]?.push('a');
+    await settled();
+    publishers[0]?.push('b'.repeat(4_095));
+    await settled();
+    expect(moments()).toEqual([['0 a']]);
+    publishers[0]?.push('c');
+    await settled();
+    expect(moments()).toEqual([['0 a', `0 ${'b'.repeat(4_095)}c`]]);
+  });
+
   it('is published together with the texts of the other runs', async () => {
     const { moments, publishers } = worker(20);
     for (const [at, publisher] of publishers.entries()) {

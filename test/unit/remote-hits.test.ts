@@ -18,6 +18,16 @@ const search = (answer: object) =>
     ports: { fetch: async () => Response.json(answer), resolveAddress: () => Promise.reject(new Error('not asked for')) },
   });
 
+it.each<[string, object, () => Response, string]>([
+  ['has no collection', { collection: undefined }, () => Response.json(POINTS), 'connection_config.collection is missing'],
+  ['has a number for one', { collection: 7 }, () => Response.json(POINTS), 'connection_config.collection is missing'],
+  ['does not answer well', {}, () => new Response('', { status: 503 }), 'The vector database answered 503'],
+])('a vector database that %s cannot be searched', async (_, config, answer, reason) => {
+  const broken = { ...source, connection_config: { ...source.connection_config, ...config } };
+  const ports = { fetch: async () => answer(), resolveAddress: () => Promise.reject(new Error('not asked for')) };
+  await expect(searchRemote(broken, [1, 0], { limit: 5, ports })).rejects.toThrow(reason);
+});
+
 const isHit = ({ content, name, score }: { content: unknown; name: unknown; score: unknown }) =>
   typeof content === 'string' && (name === null || typeof name === 'string') && Number.isFinite(score);
 

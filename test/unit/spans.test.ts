@@ -1,5 +1,5 @@
 import { SpanKind } from '@opentelemetry/api';
-import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
+import { BasicTracerProvider, InMemorySpanExporter, type ReadableSpan, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
 import { expect, it } from 'vitest';
 import { cleanSpans } from '../../src/observe/spans.ts';
 
@@ -58,4 +58,37 @@ it('keeps content and the words of errors if the operator asks for them, without
   expect(attributes).not.toHaveProperty('url.full');
   expect(status).toEqual({ code: 2, message: 'the words of an error with a [redacted]' });
   expect(events[0]?.attributes).toMatchObject({ 'exception.message': 'the words of an error with a [redacted]' });
+});
+
+/** The span that Temporal's interceptor makes of a run. Its attributes are not only those that the conventions allow. */
+function exportedRun(attributes: object): ReadableSpan {
+  const spans: ReadableSpan[] = [];
+  const keep = { onEnd: (span: ReadableSpan) => spans.push(span) } as unknown as SimpleSpanProcessor;
+  const run = { name: 'RunWorkflow:agentRun', attributes, status: { code: 1 }, events: [] } as unknown as ReadableSpan;
+  cleanSpans(keep, { content: false, redact }).onEnd(run);
+  return spans[0]!;
+}
+
+it('names a run by its agent and its conversation, as far as the engine knows them', () => {
+  const operation = { 'gen_ai.operation.name': 'invoke_agent' };
+  const labels = { PerduraAgent: ['clerk'], PerduraWorkflowId: ['w1'] };
+  expect(exportedRun({ searchAttributes: labels, run_id: 'r1' })).toMatchObject({
+    name: 'invoke_agent clerk',
+    attributes: { ...operation, run_id: 'r1', 'gen_ai.agent.name': 'clerk', 'gen_ai.conversation.id': 'w1' },
+  });
+  const unlabelled = exportedRun({});
+  expect([unlabelled.name, unlabelled.attributes]).toEqual(['invoke_agent', operation]);
+});
+
+it('keeps numbers and truth values, alone and in lists, and no objects', () => {
+  const { attributes } = exportedRun({
+    'perdura.steps': 7,
+    'perdura.live': false,
+    'perdura.sizes': [3, 5],
+    'perdura.secret': { key: 'canary' },
+  });
+  expect(attributes).toEqual({
+    ...{ 'gen_ai.operation.name': 'invoke_agent', 'perdura.steps': 7 },
+    ...{ 'perdura.live': false, 'perdura.sizes': [3, 5] },
+  });
 });

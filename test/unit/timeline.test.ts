@@ -56,6 +56,16 @@ describe('the timeline of a run', () => {
     expect(spans[4]).toMatchObject({ start: iso(9), end: null });
   });
 
+  it.each([
+    ['started', 'running'],
+    ['denied', 'denied'],
+    ['waiting_approval', 'waiting'],
+    ['waiting_answer', 'waiting'],
+  ])('shows a call that is %s as %s', (status, shown) => {
+    const spans = buildTimeline({ task: running, steps: [step(1, 0, 2)], calls: [call('1-1', 2, null, { status })], events: [] });
+    expect(brief(spans)[1]).toEqual(['1-1', '1', shown]);
+  });
+
   it.each(['failed', 'halted'])('gives what was open the status of a run that %s, and its end', (how) => {
     const spans = buildTimeline({
       task: ended(how, 7),
@@ -138,6 +148,12 @@ describe('the timeline of a run', () => {
       ['2', null, 'waiting'],
       [expect.stringMatching(/^2\./), '2', 'waiting'],
     ]);
+  });
+
+  it('puts a wait before the first step at no step', () => {
+    const events = [log(0, 'record_behind'), status(0, 'waiting')];
+    const [span] = buildTimeline({ task: { ...running, status: 'waiting' }, steps: [], calls: [], events });
+    expect(span).toMatchObject({ id: expect.stringMatching(/^0\./), parent: null, step: 0 });
   });
 
   it('keeps a retry before the first step, and marks what was copied from the source run', () => {

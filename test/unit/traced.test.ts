@@ -81,6 +81,15 @@ describe('the span of a call of a model', () => {
     ]);
   });
 
+  it('has the calls alone if nothing was said', async () => {
+    const { attributes } = await ask(
+      { content: true },
+      { exchange: async () => ({ reply: { ...reply, text: '' }, cursor: null }) },
+    );
+    const [message] = JSON.parse(attributes['gen_ai.output.messages'] as string);
+    expect(message.parts.map(({ type }: { type: string }) => type)).toEqual(['tool_call']);
+  });
+
   it.each([
     [Object.assign(new Error('down'), { code: 'model_unreachable' }), 'model_unreachable'],
     [new TypeError('ours'), 'TypeError'],

@@ -11,7 +11,7 @@ export type IsToolsRole = () => Promise<boolean>;
 export function toolsRole(pool: Queryable, only_tools: boolean): IsToolsRole {
   if (!only_tools) return async () => false;
   let answer: Promise<boolean> | undefined;
-  const ask = async () => (await row<{ restricted: boolean }>(pool, restrictedRole()))?.restricted ?? false;
+  const ask = async () => (await row<{ restricted: boolean }>(pool, restrictedRole()))!.restricted;
   return () => {
     answer ??= ask().catch((error: unknown) => {
       answer = undefined;

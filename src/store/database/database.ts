@@ -103,7 +103,7 @@ export async function row<R>(pool: Queryable, query: pg.QueryConfig): Promise<R 
  * it, or give it to `prisma.$transaction`.
  */
 export const rowsWithin = <R>(on: Prisma.TransactionClient, { text, values }: pg.QueryConfig): Prisma.PrismaPromise<R[]> =>
-  on.$queryRawUnsafe<R[]>(text, ...(values ?? []));
+  on.$queryRawUnsafe<R[]>(text, ...values!);
 
 /**
  * Reads whose statements are planned for their values, for filters that find few rows or most of them. The embedded server plans once

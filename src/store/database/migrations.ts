@@ -89,9 +89,9 @@ export async function refuseNewerSchema(history: Noted[], folder: string): Promi
 }
 
 function refuseNewer(history: Noted[], migrations: Migration[]): void {
-  refuseUnreleased(history, migrations[0]?.name ?? '');
+  refuseUnreleased(history, migrations[0]!.name);
   const ours = new Set(migrations.map(({ name }) => name));
-  const newest = migrations.at(-1)?.name ?? '';
+  const newest = migrations.at(-1)!.name;
   const newer_migration = history.find(({ migration_name, logs }) => !ours.has(migration_name) && (!logs || logs > newest));
   if (!newer_migration) return;
   throw new Error(

@@ -146,7 +146,7 @@ export function replaceSilent(pool: pg.Pool, config: pg.ClientConfig): () => Pro
   return async () => {
     clearInterval(watch);
     const open = all();
-    if (!pool.ended) await pool.end();
+    await pool.end();
     // A silent server does not answer the goodbye, but must not keep this process alive.
     for (const client of open) unrefConnection(client);
   };

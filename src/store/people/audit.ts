@@ -49,7 +49,7 @@ export function auditQueueStore({ pool, prisma }: { pool: pg.Pool; prisma: Prism
      */
     sendNext: (most: number, send: (entries: readonly AuditEntry[]) => Promise<boolean>): Promise<number | null> =>
       inTransaction(pool, async (connection) => {
-        if (!(await row<{ taken: boolean }>(connection, takeAuditTurn()))?.taken) return null;
+        if (!(await row<{ taken: boolean }>(connection, takeAuditTurn()))!.taken) return null;
         const queued = await prisma.auditQueueEntry.findMany({ orderBy: { seq: 'asc' }, take: most });
         if (queued.length === 0) return 0;
         const entry_rows = await prisma.auditEntry.findMany({ where: { id: { in: queued.map(({ entry_id }) => entry_id) } } });

@@ -7,11 +7,11 @@ export const quotaStore = (pool: pg.Pool, isToolsRole: IsToolsRole) => ({
   /** Returns the bytes of text that a principal has stored. */
   async storedBytes(created_by: string): Promise<number> {
     const buildQuery = (await isToolsRole()) ? sql.storedBytesOf : sql.storedBytes;
-    return (await row<{ bytes: number }>(pool, buildQuery({ created_by })))?.bytes ?? 0;
+    return (await row<{ bytes: number }>(pool, buildQuery({ created_by })))!.bytes;
   },
   /** Counts a principal's tasks that have not ended, up to `most`. */
   async openTasks(owner: string, most: number): Promise<number> {
-    return (await row<{ open: number }>(pool, sql.openTasks({ owner, most })))?.open ?? 0;
+    return (await row<{ open: number }>(pool, sql.openTasks({ owner, most })))!.open;
   },
 });
 

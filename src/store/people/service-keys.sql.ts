@@ -32,7 +32,9 @@ export const endKeysMadeWith = statement(
   `WITH RECURSIVE made AS (
       SELECT id FROM service_keys WHERE made_with = :id::uuid
       UNION ALL SELECT k.id FROM service_keys k JOIN made m ON k.made_with = m.id),
-    held AS MATERIALIZED (SELECT id FROM service_keys WHERE id IN (SELECT id FROM made) ORDER BY id FOR NO KEY UPDATE)
-    UPDATE service_keys k SET expires_at = least(k.expires_at, :until) FROM held WHERE k.id = held.id
-    RETURNING k.id, k.name, k.expires_at`,
+    held AS MATERIALIZED (SELECT id FROM service_keys WHERE id IN (SELECT id FROM made) ORDER BY id FOR NO KEY UPDATE),
+    ended AS (
+      UPDATE service_keys k SET expires_at = least(k.expires_at, :until) FROM held WHERE k.id = held.id
+      RETURNING k.id, k.name, k.expires_at)
+    SELECT id, name, expires_at FROM ended ORDER BY id`,
 );

@@ -62,9 +62,7 @@ async function requirePresent(on: Transaction, { id, key }: PresentedKey): Promi
 /** Limits the life of the keys made with a key, directly or indirectly. Locks them oldest first, as every rotation does. */
 async function endMade(on: Transaction, id: string, until: Date): Promise<EndingKey[]> {
   const ending = await rowsWithin<{ id: string; name: string; expires_at: Date }>(on, sql.endKeysMadeWith({ id, until }));
-  return ending
-    .sort((one, other) => (one.id < other.id ? -1 : 1))
-    .map(({ expires_at, ...key }) => ({ ...key, expires_at: expires_at.toISOString() }));
+  return ending.map(({ expires_at, ...key }) => ({ ...key, expires_at: expires_at.toISOString() }));
 }
 
 const earliest = (...times: (Date | null)[]): Date | null => {

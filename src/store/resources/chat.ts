@@ -106,7 +106,7 @@ export function chatStore(prisma: PrismaClient) {
     /** True if an earlier question of the session is still being replied to. */
     async isBehindAnother(session_id: string, question_id: string): Promise<boolean> {
       const [result] = await rowsWithin<{ behind: boolean }>(prisma, sql.behindAnother({ session_id, question_id }));
-      return result?.behind ?? false;
+      return result!.behind;
     },
     /** Records that a person stopped the reply of a session. */
     async noteStop(id: string): Promise<void> {

@@ -60,7 +60,7 @@ export function memoryStore(pool: pg.Pool, prisma: PrismaClient) {
 
   async function upsert({ id = uuid(), workflow_id, metadata, ttl, task_id, owner, ...memory }: NewMemory): Promise<Memory> {
     const { agent_id, scope, key, value, created_by } = memory;
-    const home = scope === 'session' ? (workflow_id ?? '') : '';
+    const home = scope === 'session' ? workflow_id! : '';
     const whose = { created_by, workflow_id: home, owner: scope === 'session' ? null : (owner ?? null) };
     const values = { id, agent_id, scope, key, value, ...whose, ttl: ttl ?? null, task_id: task_id ?? null };
     const memory_row = await row<object>(pool, sql.upsertMemory({ ...values, metadata: JSON.stringify(metadata ?? {}) }));

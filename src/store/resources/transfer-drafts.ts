@@ -98,9 +98,9 @@ export function draftMakers(tx: Tables, { importer, keys, faultOf }: Making): Re
       return items.map(({ id: _, ...item }, index) => {
         const error = faultOf(sent_items[index] as object);
         if (error) return refusal(item.name, error);
-        const dropped_fields = dropped_references[index] ?? [];
+        const dropped_fields = dropped_references[index]!;
         const warnings = [
-          ...(absent[index] ?? []),
+          ...absent[index]!,
           ...warnAboutDroppedIds(dropped_fields),
           ...listReferenceWarnings(item).map(({ message }) => message),
         ];
@@ -123,8 +123,8 @@ export function draftMakers(tx: Tables, { importer, keys, faultOf }: Making): Re
           ...unknown.map((name) => `You have no stored token named ${name} here yet`),
           ...masked_fields[index]!.map((field) => `${field} was masked in the bundle; set its value again`),
         ];
-        const dropped_fields = dropped_references[index] ?? [];
-        const unsafe = [...warnAboutDroppedIds(dropped_fields), ...(absent[index] ?? []), ...lacks];
+        const dropped_fields = dropped_references[index]!;
+        const unsafe = [...warnAboutDroppedIds(dropped_fields), ...absent[index]!, ...lacks];
         // Without its guardrails or skills it would not do what its author meant.
         const off = unsafe.length > 0 ? { status: 'inactive' } : {};
         if (unsafe.length > 0)
@@ -186,7 +186,7 @@ async function findAgentsByName(tx: Tables, items: { agent_id: string }[]): Prom
   const select = { id: true, name: true, required_mcp_servers: true };
   const agents = await tx.agent.findMany({ where: { id: { in: ids } }, select });
   const absent = await listMissingReferences(tx, agents, { required_mcp_servers: 'mcpServer' });
-  return new Map(agents.map(({ id, name }, index) => [id, (absent[index] ?? []).map((lack) => `Of its agent ${name}, ${lack}`)]));
+  return new Map(agents.map(({ id, name }, index) => [id, absent[index]!.map((lack) => `Of its agent ${name}, ${lack}`)]));
 }
 
 const listOwnTokens = async (tx: Tables, created_by: string): Promise<Set<string>> =>
@@ -248,7 +248,7 @@ function withoutForeignIds<T extends object>(
       sentences.push(`${field}: ${formatIds(foreign_ids)}`);
       const own = ([value].flat() as string[]).filter(isUuid);
       const stand_in = field in REQUIRED_REFERENCES ? [NO_RECORD] : [];
-      replacements[field] = Array.isArray(value) ? [...new Set([...own, ...stand_in])] : (stand_in[0] ?? null);
+      replacements[field] = Array.isArray(value) ? [...new Set([...own, ...stand_in])] : stand_in[0];
     }
     dropped_references.push(sentences);
     return { ...item, ...replacements };

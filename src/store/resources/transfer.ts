@@ -106,7 +106,7 @@ export function transferStore({ prisma, keys, granting }: Stores) {
           const items = follow<Item>(parts[part.name] ?? []);
           results[part.name] = await createAll(tx, part, { items, maker: makers[part.name], note: note(part.name, items) });
         }
-        const ids = (name: PartName) => results[name]?.ids ?? [];
+        const ids = (name: PartName) => results[name]!.ids;
         await granting.grantCreated(tx, importer.key, { kind: 'knowledge_source', ids: ids('knowledge_sources') });
         await granting.grantCreated(tx, importer.key, { kind: 'workflow', ids: ids('workflows') });
         if (dry_run) throw new Undone();
@@ -165,7 +165,7 @@ function foreignIds() {
       };
     },
     /** Returns the item as it was sent. */
-    getSentItem: (item: object) => sent_items.get(item) ?? item,
+    getSentItem: (item: object) => sent_items.get(item)!,
   };
 }
 

@@ -64,8 +64,7 @@ interface VersionRecord {
   completed_at: Date;
 }
 
-function summarizeRecord(record: Omit<VersionRecord, 'hash'> | undefined): Pick<WorkflowVersion, 'runs' | 'last_evaluation'> {
-  if (!record) return { runs: 0, last_evaluation: null };
+function summarizeRecord(record: VersionRecord): Pick<WorkflowVersion, 'runs' | 'last_evaluation'> {
   const { runs, id, dataset_id, pass_rate, completed_at } = record;
   return { runs, last_evaluation: id === null ? null : { id, dataset_id, pass_rate, completed_at: completed_at.toISOString() } };
 }
@@ -100,10 +99,10 @@ export function versionStore({ pool, prisma, snapshot, sealer }: Parts) {
       rows<VersionRecord>(pool, sql.recordOfVersions({ workflow_id, definition_hashes })),
       currentIfValid(workflow_id),
     ]);
-    const records = new Map(record_rows.map(({ hash, ...record }) => [hash, record]));
+    const records = new Map(record_rows.map((record) => [record.hash, record]));
     return versions.map((version) => ({
       ...version,
-      ...summarizeRecord(records.get(version.definition_hash)),
+      ...summarizeRecord(records.get(version.definition_hash)!),
       current: version.definition_hash === now?.hash,
     }));
   }

@@ -49,8 +49,8 @@ export function workflowStore({ pool, prisma, granting }: Parts) {
   }
 
   return {
-    async findOwner(id: string): Promise<string | null> {
-      return (await row<{ owner: string }>(pool, sql.ownerOfWorkflow({ id })))?.owner ?? null;
+    async findOwner(id: string): Promise<string | undefined> {
+      return (await row<{ owner: string }>(pool, sql.ownerOfWorkflow({ id })))?.owner;
     },
     /**
      * True if its runs call the default runtime, for which they need their owner's access token. False if there is no such

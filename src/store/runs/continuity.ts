@@ -17,7 +17,7 @@ interface Parked {
 }
 
 /** Handles runs whose record is older than their execution, as after a restore of the database. */
-export function continuityStore(pool: Queryable, publish: Publish = () => {}) {
+export function continuityStore(pool: Queryable, publish: Publish) {
   async function write(query: Parameters<Queryable['query']>[0], { task_id, workflow_id }: RunPlace, events: NewEvent[]) {
     const event_row = await row<{ last: number }>(pool, query);
     if (event_row) publish(workflow_id, task_id, { events, last: event_row.last });

@@ -37,9 +37,9 @@ export function conversationStore({ pool, prisma }: Pick<Database, 'pool' | 'pri
     find: (id: string, created_by: string) => prisma.conversation.findFirst({ where: { id, created_by } }),
     create: ({ id = uuid(), metadata, created_by }: { id?: string; metadata: Record<string, string>; created_by: string }) =>
       prisma.conversation.create({ data: { id, metadata, created_by } }),
-    async update(id: string, metadata: Record<string, string>): Promise<Conversation | null> {
+    async update(id: string, metadata: Record<string, string>): Promise<Conversation | undefined> {
       const [conversation] = await prisma.conversation.updateManyAndReturn({ where: { id }, data: { metadata } });
-      return conversation ?? null;
+      return conversation;
     },
     async remove(id: string): Promise<void> {
       await prisma.conversation.deleteMany({ where: { id } });
@@ -52,7 +52,7 @@ export function conversationStore({ pool, prisma }: Pick<Database, 'pool' | 'pri
     },
     /** Returns the number and bytes of all its items, including those of the run that continues it. */
     size: async (conversation_id: string) =>
-      (await row<{ items: number; bytes: number }>(pool, sql.conversationSize({ conversation_id }))) ?? { items: 0, bytes: 0 },
+      (await row<{ items: number; bytes: number }>(pool, sql.conversationSize({ conversation_id })))!,
     items: (conversation_id: string, { limit, order, after }: ItemPage) =>
       prisma.conversationItem.findMany({
         where: {

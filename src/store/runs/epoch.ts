@@ -40,7 +40,7 @@ export function epochStore(pool: pg.Pool) {
       return advanced ? { ...advanced.epoch, ...(log ? { log } : {}) } : null;
     },
     /** Returns the number of unfinished tasks from before a restore. */
-    countRestoredTasks: async () => (await row<{ tasks: number }>(pool, sql.countRestoredTasks()))?.tasks ?? 0,
+    countRestoredTasks: async () => (await row<{ tasks: number }>(pool, sql.countRestoredTasks()))!.tasks,
     noteRestore: (behind?: Mark, only_if?: (recorded_epoch: RecordedEpoch) => boolean) => noteRestore(pool, behind, only_if),
   };
 }

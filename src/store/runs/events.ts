@@ -61,7 +61,7 @@ export function eventStore(pool: pg.Pool) {
         quick,
         sql.beginningBefore({ workflow_id, task_id: place.task_id, seq: void_from }),
       );
-      return { ...end, begin_again_after: beginning?.after ?? null };
+      return { ...end, begin_again_after: beginning!.after };
     },
     /**
      * Returns the facts that a stream needs before it begins; undefined if there is no such workflow. `extent` is null if the

@@ -92,7 +92,7 @@ export function inspectionStore(prisma: PrismaClient) {
         models: models.map(({ model }) => model),
         forks: forks.map(({ id, fork_step, status, created_at }) => ({
           task_id: id,
-          step: fork_step ?? 1,
+          step: fork_step!,
           status: status as TaskStatus,
           created_at: created_at.toISOString(),
         })),

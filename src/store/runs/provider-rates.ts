@@ -17,7 +17,6 @@ export const providerRates = (pool: pg.Pool) => ({
       pool,
       admitRequest({ provider_id, interval_ms: each, slack_ms: each * (burst - 1) }),
     );
-    const wait_ms = reservation?.wait_ms ?? 0;
-    return wait_ms > 0 ? Math.ceil(wait_ms) : 0;
+    return Math.ceil(reservation!.wait_ms);
   },
 });

@@ -62,5 +62,5 @@ export const createSettle =
     if (!settled_row) return { next: null, webhook: null, definition_hash: null, ended: null, unanswered: true };
     const { last, workflow_id, next, webhook, definition_hash, trigger, seconds } = settled_row;
     if (last) publish(workflow_id, task_id, { events, last });
-    return { next, webhook, definition_hash, ended: trigger === null ? null : { trigger, seconds: seconds ?? 0 } };
+    return { next, webhook, definition_hash, ended: trigger === null ? null : { trigger, seconds: seconds! } };
   };

@@ -76,7 +76,7 @@ export async function listTasks(pool: pg.Pool, query: TaskListQuery): Promise<Ro
         SELECT count(*)::int AS total FROM (SELECT 1 FROM tasks WHERE ${matching} ${bound}) AS counted`),
     ),
   ]);
-  const cut = cutPage(tasks, { total: count_row?.total ?? 0, limit, getCursor: (last) => toTaskCursor(last, sort) });
+  const cut = cutPage(tasks, { total: count_row!.total, limit, getCursor: (last) => toTaskCursor(last, sort) });
   return { ...cut, items: cut.items.map(({ sorted_by: _, ...task }) => task) };
 }
 
@@ -129,22 +129,21 @@ function conditions({ q, since, until, min_cost, max_cost, version, ...same }: T
   const { owner, status, error_code, model, trigger, definition_hash, workflow_id, agent_id, scheduled_agent_id } = same;
   const texts = Object.entries({ owner, status, error_code, model, trigger, definition_hash });
   const ids = Object.entries({ workflow_id, agent_id, scheduled_agent_id });
-  const clauses = [
+  return [
     ...texts.flatMap(([name, value]) => (value === undefined ? [] : [Prisma.sql`${Prisma.raw(name)} = ${value}`])),
     ...ids.flatMap(([name, value]) => (value === undefined ? [] : [Prisma.sql`${Prisma.raw(name)} = ${value}::uuid`])),
-    ...(version === undefined ? [] : [isOfVersion(workflow_id, version)]),
+    ...(version === undefined ? [] : [isOfVersion(workflow_id!, version)]),
     ...(since ? [Prisma.sql`created_at >= ${new Date(since)}`] : []),
     ...(until ? [Prisma.sql`created_at < ${new Date(until)}`] : []),
     ...(min_cost === undefined ? [] : [Prisma.sql`cost >= ${min_cost}`]),
     ...(max_cost === undefined ? [] : [Prisma.sql`cost <= ${max_cost}`]),
     ...(q ? [Prisma.sql`words @@ websearch_to_tsquery('simple', ${q})`] : []),
   ];
-  return clauses.length > 0 ? clauses : [Prisma.sql`true`];
 }
 
-const isOfVersion = (workflow_id: string | undefined, version: number): Prisma.Sql =>
+const isOfVersion = (workflow_id: string, version: number): Prisma.Sql =>
   Prisma.sql`definition_hash = (SELECT definition_hash FROM workflow_versions
-    WHERE workflow_id = ${workflow_id ?? null}::uuid AND number = ${version})`;
+    WHERE workflow_id = ${workflow_id}::uuid AND number = ${version})`;
 
 interface Place {
   id: string;

@@ -81,7 +81,7 @@ export interface ClientCall {
 
 export type ToolLedger = ReturnType<typeof toolLedger>;
 
-export function toolLedger(pool: Queryable, publish: Publish = () => {}) {
+export function toolLedger(pool: Queryable, publish: Publish) {
   async function write(query: QueryConfig, { workflow_id, task_id }: CallPlace, events: NewEvent[]) {
     const event_row = await row<{ last: number }>(pool, query);
     if (event_row) publish(workflow_id, task_id, { events, last: event_row.last });

@@ -21,9 +21,7 @@ export function toWireTask(task: Row) {
     prompt_parts: prompt_parts as PromptParts | null,
     conversation_id,
     attachments: (attachments ?? []) as unknown as AttachedFile[],
-    forked_from: forked_from
-      ? ({ task_id: forked_from, step: fork_step ?? 1, effects: fork_effects ?? 'live' } as ForkedFrom)
-      : null,
+    forked_from: forked_from ? ({ task_id: forked_from, step: fork_step, effects: fork_effects } as ForkedFrom) : null,
     usage: { total_in, total_out, cost, cache_read, cache_write, premium_requests, estimated },
     created_at: created_at.toISOString(),
     started_at: started_at?.toISOString() ?? null,

@@ -1,3 +1,4 @@
+import type pg from 'pg';
 import { toFirstUuid } from '../../domain/uuid.ts';
 import { type Database, inTransaction, type Queryable, row, rows } from '../database/database.ts';
 import { KEPT_MS as KEYS_KEPT_MS } from '../database/idempotency.ts';
@@ -47,20 +48,20 @@ export function retentionStore({ pool }: Pick<Database, 'pool'>) {
   const taking = (work: (on: Queryable) => Promise<Swept>): Promise<Swept> =>
     inTransaction(pool, async (on) => {
       const turn = await row<{ taken: boolean }>(on, sql.takeTurn());
-      return turn?.taken ? work(on) : NOTHING;
+      return turn!.taken ? work(on) : NOTHING;
     });
   return {
     /**
      * Returns the time of the clock that the ends of tasks were recorded with: a worker with a wrong clock must not remove recent
      * records.
      */
-    now: async () => (await row<{ now: Date }>(pool, sql.databaseTime()))?.now ?? new Date(0),
+    now: async () => (await row<{ now: Date }>(pool, sql.databaseTime()))!.now,
     /**
      * Moves the time up to which ages are counted to now, but by a day at most, so that a wrong clock is noticed before it
      * removes much.
      */
     async advanceAgingClock(): Promise<Date> {
-      return (await row<{ at: Date }>(pool, sql.advanceAgingClock()))?.at ?? new Date(0);
+      return (await row<{ at: Date }>(pool, sql.advanceAgingClock()))!.at;
     },
     /** Returns the time up to which ages are counted, and that of the database; null if it was never moved. */
     async agingClock(): Promise<{ at: Date; now: Date } | null> {
@@ -77,20 +78,17 @@ export function retentionStore({ pool }: Pick<Database, 'pool'>) {
     transient: (now: Date): Record<string, Sweep> => ({
       deltas: () => taking((on) => deltas(on, deltasBefore(now))),
       delta_partitions: () => taking((on) => partition(on, 'events_deltas', deltasBefore(now))),
-      idempotency_keys: () =>
-        taking(async (on) => {
-          return oneBatch(await row<Counted>(on, sql.expireKeys({ before: new Date(now.getTime() - KEYS_KEPT_MS) })));
-        }),
+      idempotency_keys: () => taking((on) => removeBatch(on, sql.expireKeys({ before: new Date(now.getTime() - KEYS_KEPT_MS) }))),
       attachments: (after = START) => taking((on) => attachments(on, now, after)),
-      mcp_sign_in_attempts: () => taking(async (on) => oneBatch(await row<Counted>(on, sql.removeMcpSignInAttempts({ now })))),
-      browser_sessions: () => taking(async (on) => oneBatch(await row<Counted>(on, sql.removeBrowserSessions({ now })))),
+      mcp_sign_in_attempts: () => taking((on) => removeBatch(on, sql.removeMcpSignInAttempts({ now }))),
+      browser_sessions: () => taking((on) => removeBatch(on, sql.removeBrowserSessions({ now }))),
     }),
     /** Returns the sweep of audit entries from before a time. */
     audit: (before: Date): Record<string, Sweep> => ({
       audit_entries: () =>
         taking(async (on) => {
           await rows(on, audit.allowAuditRetention());
-          return oneBatch(await row<Counted>(on, audit.removeAudit({ before })));
+          return removeBatch(on, audit.removeAudit({ before }));
         }),
     }),
     /** Returns the sweeps of records that ended before a time. */
@@ -99,9 +97,9 @@ export function retentionStore({ pool }: Pick<Database, 'pool'>) {
       const from = ({ at, id }: SweepPlace) => ({ before, after_at: at, after_id: id });
       const fromId = ({ id }: SweepPlace) => ({ before_id, after_id: id });
       const walk =
-        (batch: (after: SweepPlace) => Parameters<typeof row>[1]) =>
+        (batch: (after: SweepPlace) => pg.QueryConfig) =>
         (after = START) =>
-          taking(async (on) => toSwept(await row<Walked>(on, batch(after))));
+          taking((on) => walkBatch(on, batch(after)));
       return {
         tasks: (after = START) => taking((on) => tasks(on, before, after)),
         schedule_fires: walk((after) => sql.removeFires(from(after))),
@@ -120,7 +118,10 @@ interface Counted {
   removed: number;
 }
 
-const oneBatch = ({ removed }: Counted = { removed: 0 }): Swept => ({ removed, next: removed === sql.BATCH ? START : null });
+async function removeBatch(on: Queryable, batch: pg.QueryConfig): Promise<Swept> {
+  const { removed } = (await row<Counted>(on, batch))!;
+  return { removed, next: removed === sql.BATCH ? START : null };
+}
 
 interface Walked extends Counted {
   looked: number;
@@ -128,16 +129,16 @@ interface Walked extends Counted {
   id: string | null;
 }
 
-const toSwept = (batch: Walked | undefined): Swept =>
-  batch
-    ? { removed: batch.removed, next: batch.looked === sql.BATCH ? { at: batch.at ?? START.at, id: batch.id as string } : null }
-    : NOTHING;
+async function walkBatch(on: Queryable, batch: pg.QueryConfig): Promise<Swept> {
+  const { removed, looked, at = START.at, id } = (await row<Walked>(on, batch))!;
+  return { removed, next: looked === sql.BATCH ? { at, id: id as string } : null };
+}
 
 const deltasBefore = (now: Date) => new Date(now.getTime() - DELTAS_KEPT_MS);
 
 async function partition(on: Queryable, branch: string, before: Date): Promise<Swept> {
   const dropped_row = await row<{ dropped: string | null }>(on, events.dropEvents({ branch, before }));
-  return dropped_row?.dropped ? { removed: 1, next: START } : NOTHING;
+  return dropped_row!.dropped ? { removed: 1, next: START } : NOTHING;
 }
 
 const listEndedTasks = (on: Queryable, before: Date, { at, id }: SweepPlace): Promise<SweepPlace[]> =>
@@ -151,7 +152,7 @@ async function deltas(on: Queryable, before: Date): Promise<Swept> {
   if (!last) return NOTHING;
   const removed_row = await row<Counted>(on, events.removeDeltas({ task_ids: ended.map(({ id }) => id) }));
   await rows(on, writeFact({ name: DELTAS_PLACE, value: `${last.at.toISOString()} ${last.id}` }));
-  return { removed: removed_row?.removed ?? 0, next: last };
+  return { removed: removed_row!.removed, next: last };
 }
 
 function parsePlace(text: string | undefined): SweepPlace {

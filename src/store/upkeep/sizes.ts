@@ -19,7 +19,7 @@ export function sizeStore({ pool }: Pick<Database, 'pool'>) {
     return fact ? (JSON.parse(fact.value) as SizeSample[]) : [];
   };
   return {
-    database: async () => (await row<{ bytes: number }>(pool, sql.databaseBytes()))?.bytes ?? 0,
+    database: async () => (await row<{ bytes: number }>(pool, sql.databaseBytes()))!.bytes,
     /** Lists tables with their indexes, the largest first. A partitioned table counts as a whole. */
     largestTables: (limit: number): Promise<TableSize[]> => rows<TableSize>(pool, sql.largestTables({ limit })),
     /** Returns the samples, oldest first. */

@@ -134,10 +134,11 @@ async function refuseCreator(client: pg.Client, name: string): Promise<void> {
     `SELECT current_schema() AS schema, has_schema_privilege($1, current_schema(), 'CREATE') AS creates`,
     [name],
   );
-  if (rows[0]?.creates)
+  const { schema, creates } = rows[0]!;
+  if (creates)
     throw new Error(
-      `The role ${name} may create tables and functions in the schema ${rows[0].schema}, as everyone may or by a role that it belongs to; ` +
-        `take that right away as the owner of the schema, such as: REVOKE CREATE ON SCHEMA ${rows[0].schema} FROM PUBLIC`,
+      `The role ${name} may create tables and functions in the schema ${schema}, as everyone may or by a role that it belongs to; ` +
+        `take that right away as the owner of the schema, such as: REVOKE CREATE ON SCHEMA ${schema} FROM PUBLIC`,
     );
 }
 

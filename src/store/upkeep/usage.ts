@@ -46,7 +46,7 @@ export function usageStore({ pool }: Pick<Database, 'pool'>) {
   const count = (): Promise<number> =>
     inTransaction(pool, async (on) => {
       await row(on, sql.takeUsageTurn());
-      const { ids = [] } = (await row<{ ids: string[] }>(on, sql.countUsage())) ?? {};
+      const { ids } = (await row<{ ids: string[] }>(on, sql.countUsage()))!;
       if (ids.length > 0) await row(on, sql.addToUsage({ task_ids: ids }));
       return ids.length;
     });
