@@ -23,9 +23,9 @@ export function customToolStore(prisma: Prisma.TransactionClient) {
     },
     /** Returns the environment variables that the custom tools of an agent declare. */
     async listVariables(agent_id: string): Promise<string[]> {
-      const agent = await prisma.agent.findUniqueOrThrow({ where: { id: agent_id }, select: { custom_tool_ids: true } });
+      const agent = await prisma.agent.findUnique({ where: { id: agent_id }, select: { custom_tool_ids: true } });
       const tools = await prisma.customTool.findMany({
-        where: { id: { in: agent.custom_tool_ids } },
+        where: { id: { in: agent?.custom_tool_ids ?? [] } },
         select: { env_config: true },
       });
       return [...new Set(tools.flatMap(({ env_config }) => Object.keys(env_config as object)))].sort();

@@ -177,8 +177,8 @@ export function taskStore({
       return task && toWireTask(task);
     },
     async todos(id: string): Promise<TodoItem[]> {
-      const { todos } = await prisma.task.findUniqueOrThrow({ where: { id }, select: { todos: true } });
-      return todos as unknown as TodoItem[];
+      const task = await prisma.task.findUnique({ where: { id }, select: { todos: true } });
+      return (task?.todos ?? []) as unknown as TodoItem[];
     },
     /** Returns a task that has not ended; undefined if there is none. */
     findUnfinished: (task_id: string) => row<UnfinishedTask>(pool, sql.unfinishedTask({ task_id })),

@@ -21,8 +21,8 @@ export function askingResources(prisma: Prisma.TransactionClient, keys: KeyRing)
   const { mcpServers, knowledgeSources } = connectionStores(prisma, keys);
 
   async function listTools(agent_id: string) {
-    const agent = await prisma.agent.findUniqueOrThrow({ where: { id: agent_id }, select: { custom_tool_ids: true } });
-    return prisma.customTool.findMany({ where: { id: { in: agent.custom_tool_ids } } });
+    const agent = await prisma.agent.findUnique({ where: { id: agent_id }, select: { custom_tool_ids: true } });
+    return prisma.customTool.findMany({ where: { id: { in: agent?.custom_tool_ids ?? [] } } });
   }
 
   const readers: Record<SecretHolder, (where: object) => Promise<Asking[]>> = {
