@@ -80,7 +80,7 @@ export function chatReplies({ store, ask }: ChatPorts): ChatReplies {
     const { session_id, question_id, message_id } = turn;
     const stopped = active_reply.stopping.signal;
     try {
-      active_reply.stops = (await store.stops([session_id])).get(session_id) ?? 0;
+      active_reply.stops = (await store.stops([session_id])).get(session_id)!;
       const signal = AbortSignal.any([closing.signal, stopped]);
       const history = await loadHistory(turn, signal);
       const answer = ask(turn, history, { emit, signal });
@@ -112,7 +112,7 @@ export function chatReplies({ store, ask }: ChatPorts): ChatReplies {
     for (const { session_id, stopping, stops } of stoppable) {
       const count = now.get(session_id);
       if (count === undefined) stopping.abort(new Error('The chat session was deleted'));
-      else if (count > (stops ?? 0)) stopping.abort(STOPPED);
+      else if (count > stops!) stopping.abort(STOPPED);
     }
   }
 
@@ -190,7 +190,7 @@ function tape() {
           yield { type: 'delta', content };
         }
       if (rest) yield rest;
-      if (last) yield last;
+      yield last!;
     },
   };
 }

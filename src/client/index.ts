@@ -51,8 +51,7 @@ export function createClient(options: ClientOptions) {
   ): Promise<TaskDetail> => request('GET /api/tasks/{id}', { path: { id: task_id }, query: { include }, ...call });
 
   /** Waits until a run has ended, and returns it. A failed run is returned like a completed one. */
-  async function wait(task_id: string, { signal }: { signal?: AbortSignal } = {}): Promise<TaskDetail> {
-    const call = signal ? { signal } : {};
+  async function wait(task_id: string, call: { signal?: AbortSignal } = {}): Promise<TaskDetail> {
     for await (const _ of events(task_id, call));
     return get(task_id, call);
   }

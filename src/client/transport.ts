@@ -71,7 +71,7 @@ export function createTransport({
 }: ClientOptions): Transport {
   const base = parseBaseUrl(url);
 
-  async function attempt(route: string, input: Input): Promise<Response> {
+  async function attempt(route: string, input: Input & { signal: AbortSignal }): Promise<Response> {
     const [method = '', path = ''] = route.split(' ');
     const form = input.body instanceof FormData;
     const address = `${base}${fillPath(path, input.path)}${formatQuery(input.query)}`;
@@ -83,7 +83,7 @@ export function createTransport({
     };
     const body = input.body === undefined ? null : form ? (input.body as FormData) : JSON.stringify(input.body);
     const response = await wrapConnectionErrors(input.signal, base, () =>
-      fetch(address, { method, headers, body, signal: input.signal ?? null, redirect: 'error' }),
+      fetch(address, { method, headers, body, signal: input.signal, redirect: 'error' }),
     );
     if (!response.ok) throw await wrapConnectionErrors(input.signal, base, () => toPerduraError(response));
     return response;

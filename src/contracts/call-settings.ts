@@ -56,15 +56,15 @@ export const callSettings = (values: object): CallSettings => ({ ...UNSET, ...pi
 type Bare<F> = F extends z.ZodDefault<infer T> ? T : F;
 type Present<F> = F extends z.ZodNullable<infer T> ? T : F;
 
-const toBare = (field: z.ZodType) => (field instanceof z.ZodDefault ? (field.unwrap() as z.ZodType) : field);
 const toPresent = (field: z.ZodType) => (field instanceof z.ZodNullable ? (field.unwrap() as z.ZodType) : field);
+/** Changes each setting, without its default. */
 const mapFields = (change: (field: z.ZodType) => z.ZodType) =>
-  Object.fromEntries(Object.entries(CallSettingFields).map(([name, field]) => [name, change(field)]));
+  Object.fromEntries(Object.entries(CallSettingFields).map(([name, field]) => [name, change(field.unwrap())]));
 
 /** Every setting, as a run shows it. */
-export const ShownCallSettings = mapFields(toBare) as { [K in SettingName]: Bare<Fields[K]> };
+export const ShownCallSettings = mapFields((field) => field) as { [K in SettingName]: Bare<Fields[K]> };
 
 /** The settings that have a value, as a run is pinned with them. */
-export const PinnedCallSettings = mapFields((field) => toPresent(toBare(field)).optional()) as {
+export const PinnedCallSettings = mapFields((field) => toPresent(field).optional()) as {
   [K in SettingName]: z.ZodOptional<Present<Bare<Fields[K]>>>;
 };

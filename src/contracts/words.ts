@@ -62,7 +62,7 @@ function formatPredicate(issue: Issue): string {
     case 'unrecognized_keys':
       return `has unknown fields: ${issue.keys.join(', ')}`;
     case 'invalid_key':
-      return `has a name that is not allowed: ${issue.issues[0]?.message ?? 'see its description'}`;
+      return `has a name that is not allowed: ${issue.issues[0]!.message}`;
     case 'not_multiple_of':
       return `must be a multiple of ${issue.divisor}`;
     default:

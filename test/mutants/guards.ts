@@ -118,7 +118,7 @@ export default [
     id: 'guards/answer-not-checked',
     file: 'src/api/routes/tasks.ts',
     symbol: 'checkContent',
-    text: 'const errors = listAnswerErrors(schema, content ?? {});',
+    text: 'const errors = listAnswerErrors(schema, content);',
     replacement: 'const errors: ReturnType<typeof listAnswerErrors> = [];',
     harm: 'A server gets what its form does not allow.',
     tests: [

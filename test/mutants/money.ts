@@ -111,7 +111,7 @@ export default [
     id: 'money/chat-stop-not-read',
     file: 'src/chat/replies.ts',
     symbol: 'chatReplies',
-    text: 'count > (stops ?? 0)',
+    text: 'count > stops!',
     replacement: 'false',
     harm: 'A chat reply that was stopped continues, and is paid, if the notice to its server is lost.',
     tests: [{ file: 'test/api/chat-stops-elsewhere.test.ts', name: 'although no notice reaches' }],

@@ -5,7 +5,7 @@ import { WorkflowCreate } from '../../contracts/workflows.ts';
 import type { AttachedFile } from '../../domain/attachments.ts';
 import type { PromptParts } from '../../domain/conversation.ts';
 import type { ToolSpec } from '../../domain/definition.ts';
-import { AppError, foreign, notFound } from '../../domain/errors.ts';
+import { AppError, foreign } from '../../domain/errors.ts';
 import { piecesOfText } from '../../domain/pieces.ts';
 import { isTerminal } from '../../domain/statuses.ts';
 import type { ToolChoices } from '../../domain/tool-choice.ts';
@@ -17,6 +17,7 @@ import type { Store } from '../../store/index.ts';
 import type { NewItems } from '../../store/runs/conversations.ts';
 import type { Engine } from '../../temporal/client/engine.ts';
 import type { Dispatch } from '../../temporal/start/orders.ts';
+import { getExisting } from '../http/crud.ts';
 import type { AskedFile, Attach } from '../routes/attachments.ts';
 
 export interface CompatServices {
@@ -169,9 +170,8 @@ export const PIECE = 16 * 1024;
 
 /** Returns the definition that the run was pinned with. */
 export async function getDefinition({ store }: CompatServices, { task_id }: CompatRun) {
-  const task = await store.tasks.find(task_id);
-  if (!task) throw notFound('run', task_id);
-  return store.definitions.get(task.definition_hash);
+  const { definition_hash } = await getExisting(store.tasks, 'run')(task_id);
+  return store.definitions.get(definition_hash);
 }
 
 /** Streams everything that a run's model writes. Sent text is not kept: a stream may be slow, and its text long. */
@@ -221,9 +221,7 @@ const SEEN_ALL = Number.MAX_SAFE_INTEGER;
 export async function waitForEnd({ store, following }: CompatServices, run: CompatRun, signal: AbortSignal): Promise<CompatTask> {
   for await (const _ of followInParts(following, { ...run, after: SEEN_ALL }, signal));
   signal.throwIfAborted();
-  const task = await store.tasks.find(run.task_id);
-  if (!task) throw notFound('run', run.task_id);
-  return task;
+  return getExisting(store.tasks, 'run')(run.task_id);
 }
 
 export const hasEnded = ({ status }: CompatTask) => isTerminal(status);

@@ -78,9 +78,7 @@ export function unwrapSchema(schema: z.ZodType, value?: unknown): z.ZodType {
 
 /** Lists the fields of a query that take an id. */
 export const listIdFields = (query: z.ZodType): [string, z.ZodType][] =>
-  query instanceof z.ZodObject
-    ? Object.entries(query.shape as Shape).filter(([, field]) => unwrapSchema(field) instanceof z.ZodUUID)
-    : [];
+  Object.entries((query as z.ZodObject<Shape>).shape).filter(([, field]) => unwrapSchema(field) instanceof z.ZodUUID);
 
 const takesAnything = ({ def: { catchall } }: z.ZodObject) => catchall !== undefined && !(catchall instanceof z.ZodNever);
 

@@ -31,7 +31,7 @@ function createGate({ each, total = Number.POSITIVE_INFINITY }: GateLimit, { wha
     all += 1;
     reply.raw.once('close', () => {
       all -= 1;
-      const remaining = (open_requests.get(key) ?? 1) - 1;
+      const remaining = open_requests.get(key)! - 1;
       if (remaining > 0) open_requests.set(key, remaining);
       else open_requests.delete(key);
     });

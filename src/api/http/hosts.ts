@@ -20,7 +20,7 @@ export function refuseOtherHosts(http: FastifyInstance, { answers_to, cors_origi
       const detail = `This service does not answer to the host ${host}; ALLOWED_HOSTS lists further names`;
       return sendProblem(request, reply, { status: 421, code: 'foreign_host', detail });
     }
-    if (ownOrigin(origin) || cors_origins.includes(origin ?? '')) return;
+    if (ownOrigin(origin) || cors_origins.includes(origin!)) return;
     const detail = `Pages of ${origin} may not use this service; CORS_ORIGINS lists those that may`;
     return sendProblem(request, reply, { status: 403, code: 'foreign_origin', detail });
   });

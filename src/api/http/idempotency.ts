@@ -42,5 +42,5 @@ export function createIdempotency(store: IdempotencyStore): Idempotency {
 
 const hashRequest = ({ method, url, body }: FastifyRequest) =>
   createHash('sha256')
-    .update(JSON.stringify([method, url, body ?? null]))
+    .update(JSON.stringify([method, url, body]))
     .digest('hex');

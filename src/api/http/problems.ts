@@ -120,7 +120,7 @@ const listPageMethods = ({ server, url }: FastifyRequest): string[] =>
 
 /** Lists the methods of a path; the list is empty if the path is unknown. */
 function listMethods(endpoints: readonly Pick<Endpoint, 'method' | 'path'>[], url: string): string[] {
-  const parts = url.split('?')[0]?.split('/') ?? [];
+  const parts = url.split('?')[0]!.split('/');
   const fits = (path: string) => {
     const segments = path.split('/');
     return segments.length === parts.length && segments.every((part, at) => part.startsWith('{') || part === parts[at]);

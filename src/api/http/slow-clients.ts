@@ -44,7 +44,7 @@ const MALFORMED = { status: 400, code: 'malformed_request', detail: 'This is not
 export function refuseRaw(error: Error & { code?: string }, socket: Socket & { bytesWritten: number }): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) return;
   if (socket.writable) {
-    const facts = REFUSALS[error.code ?? ''] ?? MALFORMED;
+    const facts = REFUSALS[error.code!] ?? MALFORMED;
     const { status } = facts;
     const problem = { ...toProblemBody(facts, uuid()), title: STATUS_CODES[status] };
     // The path is not known: the body is both problem details and, for clients of /v1, an error of OpenAI's format.

@@ -31,7 +31,7 @@ const noFile = () => unprocessable([{ path: 'file', message: 'Send the file in t
 const createFormError = (message: string) => new AppError('invalid', message, { code: 'malformed_body' });
 
 function parseBoundary({ headers }: FastifyRequest): string {
-  const [, quoted, plain] = /boundary=(?:"([^"]+)"|([^\s;"]+))/i.exec(headers['content-type'] ?? '') ?? [];
+  const [, quoted, plain] = /boundary=(?:"([^"]+)"|([^\s;"]+))/i.exec(headers['content-type']!) ?? [];
   const boundary = quoted ?? plain;
   if (boundary) return boundary;
   throw createFormError('The Content-Type has no boundary; let your client set it for multipart/form-data');

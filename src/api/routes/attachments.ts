@@ -112,8 +112,8 @@ export const createAttach =
     if (new_bytes > 0) await admitBytes(owner, new_bytes);
     const files: AttachedFile[] = [];
     for (const file of new_files) {
-      const attachment = file ? await store.attachments.create({ ...file, created_by: owner }) : existing_files.shift();
-      if (attachment) files.push(attachment);
+      const attachment = file ? await store.attachments.create({ ...file, created_by: owner }) : existing_files.shift()!;
+      files.push(attachment);
     }
     return files;
   };

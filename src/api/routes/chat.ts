@@ -100,7 +100,7 @@ async function loadStoredReply(
     session_id,
     message_id,
     truncated,
-    usage: usage ?? { prompt_tokens: 0, completion_tokens: 0 },
+    usage: usage!,
   });
 }
 

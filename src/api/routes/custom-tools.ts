@@ -112,7 +112,7 @@ function envMappingRoutes(api: Api, store: Store, shared_write: SharedWrite): vo
 
 /** Returns the variables of a tool with the named tokens; throws a 422 that lists those that the tool does not declare. */
 function fillVariables(tool: CustomTool, mapping: Record<string, string | null>) {
-  const config = structuredClone(tool.env_config ?? {});
+  const config = structuredClone(tool.env_config!);
   const undeclared_variables = Object.keys(mapping).filter((variable) => !config[variable]);
   const errors = undeclared_variables.map((variable) => ({
     path: `env_mapping.${variable}`,

@@ -61,12 +61,12 @@ function itemRoutes(api: Api, { store, admitBytes }: Services): void {
       const { prompt = source.prompt, expected = source.expected } = given;
       const { calls, source_task_id } = source;
       const values = { dataset_id, prompt, expected, calls, source_task_id, created_by: caller.key };
-      return store.datasets.addItem({ ...values, ...(id ? { id } : {}) });
+      return store.datasets.addItem({ ...values, id });
     });
   });
   mount(api, datasets.importBundle, async ({ params, body, reserved_id: id }, caller) => {
     const { id: dataset_id } = await getOwn(params.id, caller);
-    const values = { dataset_id, ...toItem(body), source_task_id: null, created_by: caller.key, ...(id ? { id } : {}) };
+    const values = { dataset_id, ...toItem(body), source_task_id: null, created_by: caller.key, id };
     return createOnce(id, store.datasets.findItem, () => store.datasets.addItem(values));
   });
   mount(api, datasets.removeItem, async ({ params: { id, item_id } }, caller) => {

@@ -9,7 +9,7 @@ import {
   SOURCE_CONFIGS,
 } from '../../contracts/knowledge.ts';
 import { MASK } from '../../contracts/mcps.ts';
-import { type FieldError, isSecretNotGranted, notFound, unprocessable } from '../../domain/errors.ts';
+import { type FieldError, isSecretNotGranted, unprocessable } from '../../domain/errors.ts';
 import { textWithReason } from '../../domain/reason.ts';
 import { remoteAddressRefusal } from '../../domain/remote-address.ts';
 import type { Caller } from '../../identity/caller.ts';
@@ -101,6 +101,8 @@ type Connected = Pick<KnowledgeSource, 'source_type' | 'connection_config'>;
 
 function itemRoutes(api: Api, { store, knowledge }: Services, shared_write: SharedWrite): void {
   const getItem = getExisting(store.knowledgeItems, knowledgeItems.noun);
+  const getContent = getExisting({ find: store.knowledgeItems.content }, knowledgeItems.noun);
+  const getSource = getExisting(store.knowledgeSources, knowledgeSources.noun);
   const check = (values: { source_id?: string }) => listSourceErrors(store, values);
   const create = async ({ id, ...values }: ItemValues & { id?: string }) =>
     store.knowledgeItems.write(values, await knowledge.index(values.content), id);
@@ -111,16 +113,14 @@ function itemRoutes(api: Api, { store, knowledge }: Services, shared_write: Shar
       const before = await getItem(id);
       // Any change retries an item that could not be embedded.
       if (!('content' in values) && before.status === 'indexed') return store.knowledgeItems.describe(id, values);
-      const content = (await store.knowledgeItems.content(id))?.content ?? '';
-      const item = { content: content, ...before, ...values };
+      const item = { ...(await getContent(id)), ...before, ...values };
       return store.knowledgeItems.write(item, await knowledge.index(item.content), id);
     },
     remove: store.knowledgeItems.remove,
   };
   /** Throws unless the caller may write to the source: its content reaches the models of everyone who uses it. */
   const mayWrite = async ({ source_id }: { source_id: string }, caller: Caller) => {
-    const record = await store.knowledgeSources.find(source_id);
-    if (record) refuseForeign({ record, noun: knowledgeSources.noun, shared_write }, caller);
+    refuseForeign({ record: await getSource(source_id), noun: knowledgeSources.noun, shared_write }, caller);
   };
   const list = (query: Parameters<typeof store.knowledgeItems.list>[0]) => store.knowledgeItems.list(query);
   mountCrud(api, knowledgeItems, { store: resource, list, shared_write, check, mayWrite });
@@ -134,11 +134,7 @@ function itemRoutes(api: Api, { store, knowledge }: Services, shared_write: Shar
     const facts = { source_id, name, description: '', tags, metadata: { filename: file.filename, bytes: file.content.length } };
     return create({ ...facts, content, content_type, created_by: caller.key });
   });
-  mount(api, knowledgeItems.content, async ({ params: { id } }) => {
-    const content = await store.knowledgeItems.content(id);
-    if (!content) throw notFound(knowledgeItems.noun, id);
-    return content;
-  });
+  mount(api, knowledgeItems.content, ({ params: { id } }) => getContent(id));
   mount(api, knowledgeItems.query, async ({ body }, caller) => {
     const errors = await listReferenceErrors(store, body, { source_ids: 'knowledgeSource' });
     if (errors.length > 0) throw unprocessable(errors);

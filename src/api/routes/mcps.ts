@@ -155,7 +155,7 @@ function withSignIns(
       const ids = records.flatMap(({ id = [] }) => id);
       const signIns = new Map((await mcpSignIns.listSignIns(caller.key, ids)).map((one) => [one.server_id, toSignIn(one)]));
       const full_records = await tokenChecks.addMissingTokens(records, caller);
-      return full_records.map((record) => ({ ...record, sign_in: signIns.get(record.id ?? '') ?? null }));
+      return full_records.map((record) => ({ ...record, sign_in: signIns.get(record.id!) ?? null }));
     },
   };
 }

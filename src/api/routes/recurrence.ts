@@ -1,5 +1,5 @@
 import { type Cadence, parseStoredCadence, shortestGap } from '../../domain/cadence.ts';
-import { CronFault, findTimeZone, parseCron } from '../../domain/cron.ts';
+import { type CronFault, findTimeZone, parseCron } from '../../domain/cron.ts';
 import { AppError, type FieldError, unprocessable } from '../../domain/errors.ts';
 
 /** The recurrence of a schedule, as a request names it; undefined fields were not sent. */
@@ -78,8 +78,7 @@ function listCronErrors(cron: string): FieldError[] {
     parseCron(cron);
     return [];
   } catch (error) {
-    if (error instanceof CronFault) return [createError('cron', error.message)];
-    throw error;
+    return [createError('cron', (error as CronFault).message)];
   }
 }
 
@@ -106,6 +105,6 @@ export function findRecurrenceError(item: Recurrence & { jitter_seconds: number 
     return null;
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
-    return (error.errors ?? []).map(({ path, message }) => `${path}: ${message}`).join('; ') || error.message;
+    return error.errors!.map(({ path, message }) => `${path}: ${message}`).join('; ');
   }
 }

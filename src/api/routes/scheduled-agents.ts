@@ -86,7 +86,7 @@ export function scheduledAgentRoutes(api: Api, services: ScheduleServices): void
     const due_at = reserved_id === undefined ? new Date() : new Date(timeOfUuid(reserved_id));
     await fireNow(row, { due_at, outcome: 'triggered' });
     const [fire] = await store.scheduledAgents.firesAt(id, [due_at.getTime()]);
-    if (!fire?.task_id) throw conflict(fire?.detail ?? 'The schedule made no task', `trigger_${fire?.outcome ?? 'failed'}`);
+    if (!fire!.task_id) throw conflict(fire!.detail!, `trigger_${fire!.outcome}`);
     return fire;
   });
   mount(api, scheduledAgents.backfill, async ({ params: { id }, body }, caller) => {

@@ -57,7 +57,7 @@ export function taskRoutes(api: Api, { store, engine, dispatch, buildBundle, isP
     const waiting_seconds = elapsed_seconds === null ? null : Math.min(elapsed_seconds, waiting_ms / 1000);
     return {
       waiting_seconds,
-      working_seconds: elapsed_seconds === null ? null : elapsed_seconds - (waiting_seconds ?? 0),
+      working_seconds: elapsed_seconds === null ? null : elapsed_seconds - waiting_seconds!,
       budget: (budget as BudgetLimits | null) ?? definition?.budget ?? null,
       priced: definition !== null && isPriced(definition, models),
       forks,
@@ -171,14 +171,18 @@ const notAsked = (call_id: string) =>
   conflict(`The call ${call_id} of this task is not waiting for an answer to this question`, 'nothing_to_answer');
 
 /** Returns the content of an answer; throws if it does not match the question. */
-function checkContent({ action, content }: AnswerRequest, schema: FormQuestion['schema']): AnswerRequest['content'] {
+function checkContent(
+  { action, content: sent_content }: AnswerRequest,
+  schema: FormQuestion['schema'],
+): AnswerRequest['content'] {
   if (action !== 'accept') {
-    if (content) throw unprocessable([{ path: 'content', message: `An answer with the action ${action} has no content` }]);
+    if (sent_content) throw unprocessable([{ path: 'content', message: `An answer with the action ${action} has no content` }]);
     return undefined;
   }
-  const errors = listAnswerErrors(schema, content ?? {});
+  const content = sent_content ?? {};
+  const errors = listAnswerErrors(schema, content);
   if (errors.length > 0) throw unprocessable(errors.map((error) => ({ ...error, path: `content.${error.path}` })));
-  return content ?? {};
+  return content;
 }
 
 /** Returns the event of an answer without its content, which is for the server only. */

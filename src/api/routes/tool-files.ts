@@ -41,7 +41,7 @@ export async function buildToolChanges(runner: ToolRunner, tool: CustomTool, fie
   return {
     ...fields,
     parameters_schema: fields.parameters_schema ?? file.inferred_schema,
-    env_config: withDeclared(fields.env_config ?? tool.env_config ?? {}, file.env),
+    env_config: withDeclared(fields.env_config ?? tool.env_config!, file.env),
     ...(fields.effect === undefined && file.effect ? { effect: file.effect } : {}),
     // A new source that does not declare network use has none.
     ...(fields.network === undefined && fields.source_code !== undefined ? { network: file.network ?? false } : {}),
@@ -66,6 +66,6 @@ async function inspectTool(
   { name, source_code }: { name: string; source_code: string },
 ): Promise<Inspection> {
   const file = await runner.inspect(name, source_code);
-  if (!file.valid) throw unprocessable([{ path: 'source_code', message: file.error ?? 'Not a tool file' }], 'invalid_tool');
+  if (!file.valid) throw unprocessable([{ path: 'source_code', message: file.error! }], 'invalid_tool');
   return file;
 }

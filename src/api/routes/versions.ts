@@ -3,13 +3,13 @@ import { type AgentRestore, type Restored, versions } from '../../contracts/vers
 import { canonicalJson } from '../../domain/canonical-json.ts';
 import { diffDocuments, type FieldChange } from '../../domain/changes.ts';
 import type { Definition } from '../../domain/definition.ts';
-import { AppError, conflict, type FieldError, notFound, unprocessable } from '../../domain/errors.ts';
+import { AppError, conflict, type FieldError, unprocessable } from '../../domain/errors.ts';
 import type { Caller } from '../../identity/caller.ts';
 import type { Store } from '../../store/index.ts';
 import type { VersionConfig } from '../../store/resources/versions.ts';
 import { getOwnWorkflow } from '../checks/owned.ts';
 import { listReferenceErrors } from '../checks/references.ts';
-import { createOnce, refuseForeign, type SharedWrite } from '../http/crud.ts';
+import { createOnce, getExisting, refuseForeign, type SharedWrite } from '../http/crud.ts';
 import { type Api, mount } from '../http/mount.ts';
 import { listAgentErrors } from './agents.ts';
 
@@ -25,11 +25,7 @@ export function versionRoutes(api: Api, store: Store, shared_write: SharedWrite)
     return version;
   };
   /** Returns the definition that the next run would use. */
-  const getCurrentDefinition = async (id: string): Promise<Definition> => {
-    const now = await store.versions.current(id);
-    if (!now) throw notFound('workflow', id);
-    return now.definition;
-  };
+  const getCurrentDefinition = async (id: string): Promise<Definition> => (await getCurrent(store, id)).definition;
 
   mount(api, versions.list, async ({ params: { id }, query }, caller) => {
     await getOwn(id, caller);
@@ -72,14 +68,16 @@ const listMaskedChanges = (
   after: Definition,
 ): FieldChange[] => diffDocuments(before, after).map(maskedChange);
 
+/** Returns what the next run of a workflow would be pinned with. */
+const getCurrent = ({ versions: { current } }: Store, id: string) => getExisting({ find: current }, 'workflow')(id);
+
 /** Lists how the next run differs from a version that was restored. */
 async function compareWithCurrent(
   store: Store,
   id: string,
   version: Version,
 ): Promise<Omit<Restored, 'workflow_id' | 'agent_id'>> {
-  const now = await store.versions.current(id);
-  if (!now) throw notFound('workflow', id);
+  const now = await getCurrent(store, id);
   return {
     version: await store.versions.findNumber(id, now.hash),
     exact: now.hash === version.definition_hash,

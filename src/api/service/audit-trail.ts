@@ -119,7 +119,7 @@ const UUID = /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
 
 /** Finds the id of the record that a reply reports as created or started. */
 function findMadeId(record: unknown): string | null {
-  const { task_id, id } = (record ?? {}) as { task_id?: unknown; id?: unknown };
+  const { task_id, id } = Object(record) as { task_id?: unknown; id?: unknown };
   const record_id = task_id ?? id;
   return typeof record_id === 'string' ? (UUID.exec(record_id)?.[0] ?? record_id) : null;
 }

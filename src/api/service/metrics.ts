@@ -68,7 +68,7 @@ const FORWARDED = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'];
 
 /** True if the socket's peer is this machine. A request forwarded by a local proxy comes from elsewhere. */
 function isFromHere({ raw, headers }: FastifyRequest): boolean {
-  const address = (raw.socket.remoteAddress ?? '').replace(/^::ffff:/, '');
+  const address = String(raw.socket.remoteAddress).replace(/^::ffff:/, '');
   const loopback = address === '::1' || (isIPv4(address) && address.startsWith('127.'));
   return loopback && FORWARDED.every((name) => headers[name] === undefined);
 }

@@ -49,7 +49,7 @@ export function describeApi(endpoints: Endpoint[], version: string) {
   };
   const document = createDocument(api, { override: describeWithoutLimits });
   for (const endpoint of endpoints.filter(carriesWarnings)) describeWarnings(document, endpoint);
-  dropSentExamples(document.components?.schemas ?? {});
+  dropSentExamples(document.components!.schemas!);
   return document;
 }
 
@@ -68,18 +68,17 @@ const WARNINGS = {
 
 /** Adds `warnings` to every such reply, so that record schemas do not repeat it. */
 function describeWarnings({ paths, components }: ReturnType<typeof createDocument>, { path, method, status }: Endpoint): void {
-  const responses = paths?.[path]?.[method.toLowerCase() as 'post']?.responses as Record<number, Answered> | undefined;
-  const schema = responses?.[status]?.content['application/json'].schema ?? {};
-  const record = schema.$ref ? (components?.schemas?.[schema.$ref.split('/').at(-1) as string] as Described) : schema;
-  if (record.properties) record.properties.warnings ??= WARNINGS;
+  const responses = paths![path]![method.toLowerCase() as 'post']!.responses as Record<number, Answered>;
+  const { $ref } = responses[status]!.content['application/json'].schema;
+  const record = components!.schemas![$ref.split('/').at(-1)!] as Described;
+  record.properties.warnings ??= WARNINGS;
 }
 
 interface Answered {
-  content: { 'application/json': { schema: Described } };
+  content: { 'application/json': { schema: { $ref: string } } };
 }
 interface Described {
-  $ref?: string;
-  properties?: Record<string, object>;
+  properties: Record<string, object>;
 }
 
 /** The paths that require a bearer token. */
@@ -184,7 +183,7 @@ function describeSuccess({ kind, reply, summary, streamed }: Endpoint): object {
 }
 
 const problem = (status: number, refusal?: z.ZodType) => ({
-  description: REASONS[status] ?? 'Refused',
+  description: REASONS[status]!,
   content: refusal
     ? { 'application/json': { schema: refusal } }
     : { 'application/problem+json': { schema: status === 422 ? FieldsProblem : Problem } },

@@ -36,7 +36,7 @@ const DASHBOARD = '/dashboard';
 const RETURN_CHARACTERS = 2_000;
 
 export const createCookies = ({ public_url }: Pick<BrowserSignIn, 'public_url'>): BrowserCookies =>
-  browserCookies(() => public_url()?.startsWith('https:') ?? false);
+  browserCookies(() => public_url()?.startsWith('https:') === true);
 
 export function browserSignInRoutes(http: FastifyInstance, services: Services, sign_in: BrowserSignIn | null): void {
   if (!sign_in) {
@@ -47,7 +47,7 @@ export function browserSignInRoutes(http: FastifyInstance, services: Services, s
   const { login, name, session_hours, public_url, keys } = sign_in;
   const cookies = createCookies(sign_in);
   // The URL is absolute, because the cookie must be set for the host that the issuer sends the browser back to.
-  const ownUrl = (path: string) => new URL(path, public_url() ?? undefined).href;
+  const ownUrl = (path: string) => new URL(path, public_url()!).href;
   const redirectWithProblem = (reply: FastifyReply, problem: Problem) => reply.redirect(`${DASHBOARD}/?sign_in=${problem}`);
 
   http.get('/auth/session', async (request) => {

@@ -14,7 +14,7 @@ const IN_USE = 'An evaluation of this dataset is running; halt it or wait for it
 
 interface NewItem {
   /** The id, if one was reserved for the request. */
-  id?: string;
+  id?: string | undefined;
   dataset_id: string;
   prompt: string;
   expected: unknown;
@@ -63,12 +63,12 @@ export function datasetStore({ pool, prisma }: Pick<Database, 'pool' | 'prisma'>
       const item = await prisma.datasetItem.findUnique({ where: { id } });
       return item && toDatasetItem(item);
     },
-    async addItem({ expected, calls, ...values }: NewItem) {
+    async addItem({ id = uuid(), expected, calls, ...values }: NewItem) {
       if ((await prisma.datasetItem.count({ where: { dataset_id: values.dataset_id } })) >= MOST_ITEMS)
         throw conflict(`A dataset holds at most ${MOST_ITEMS} items; start another one`, 'dataset_full');
       const json = { calls: calls as object[], ...(expected === null ? {} : { expected: expected as Prisma.InputJsonValue }) };
       return toDatasetItem(
-        await translateConstraintErrors(NOUN, prisma.datasetItem.create({ data: { id: uuid(), ...values, ...json } })),
+        await translateConstraintErrors(NOUN, prisma.datasetItem.create({ data: { id, ...values, ...json } })),
       );
     },
     /** Deletes an item. Returns false if the dataset has no such item. Throws while an evaluation of the dataset is running. */

@@ -96,7 +96,7 @@ const TaskParams = z.looseObject({ taskId: z.string() });
 
 /** True if the client can be answered with a task. */
 function takesTasks({ mcpReq: { envelope } }: ServerContext): boolean {
-  const { [CLIENT_CAPABILITIES_META_KEY]: capabilities } = (envelope ?? {}) as Record<
+  const { [CLIENT_CAPABILITIES_META_KEY]: capabilities } = Object(envelope) as Record<
     string,
     { extensions?: object } | undefined
   >;

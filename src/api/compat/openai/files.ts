@@ -65,9 +65,9 @@ function parseImage({ url, detail, file_id }: ImageFacts, { path }: { path: stri
   if (!isAbsent(file_id)) return parseFileId(file_id, { path, alone: isAbsent(url) });
   const image = typeof url === 'string' ? parseDataUrl(url) : null;
   if (!image) throw createRefusal(path, 'unsupported_value', isAddress(url) ? NOT_FETCHED : NO_IMAGE);
-  if (!image.declared.startsWith('image/'))
+  const [, kind] = /^image\/([\w.+-]+)/.exec(image.declared) ?? [];
+  if (!kind)
     throw createRefusal(path, 'unsupported_value', `An image has a type such as image/png, not ${image.declared || 'none'}`);
-  const [, kind = ''] = /^image\/([\w.+-]+)/.exec(image.declared) ?? [];
   return { name: `image.${kind}`, ...image };
 }
 
@@ -113,7 +113,7 @@ export async function withFilePaths<T>(files: readonly PlacedFile[], work: () =>
   try {
     return await work();
   } catch (error) {
-    if (!(error instanceof AppError) || !error.errors?.some(({ path }) => ATTACHMENT.test(path))) throw error;
+    if (!(error instanceof AppError) || !error.errors?.every(({ path }) => ATTACHMENT.test(path))) throw error;
     const { kind, code, errors } = error;
     const message = errors.map((field_error) => field_error.message).join('; ');
     const field_errors = errors.map(
@@ -124,7 +124,6 @@ export async function withFilePaths<T>(files: readonly PlacedFile[], work: () =>
 }
 
 function toRequestPath(path: string, files: readonly PlacedFile[]): string {
-  const [whole, index] = ATTACHMENT.exec(path) ?? [];
-  if (whole === undefined) return path;
-  return (index === undefined ? files.at(-1) : files[Number(index)])?.path ?? path;
+  const [, index] = ATTACHMENT.exec(path)!;
+  return (index === undefined ? files.at(-1) : files[Number(index)])!.path;
 }

@@ -30,7 +30,7 @@ export async function parseOutputSchema(
   if (format.type !== 'json_schema')
     throw createRefusal(param, 'unsupported_value', `${param} has to be of type text, json_object or json_schema`);
   const read = OutputSchema.safeParse(format.json_schema?.schema ?? format.schema);
-  if (!read.success) throw createRefusal(param, 'invalid_json_schema', read.error.issues[0]?.message ?? 'The schema is missing');
+  if (!read.success) throw createRefusal(param, 'invalid_json_schema', read.error.issues[0]!.message);
   if (read.data.type !== 'object')
     throw createRefusal(param, 'invalid_json_schema', 'The schema has to be of type object: put another value into a property');
   const fault = await judge.findSchemaError(read.data, caller.key);

@@ -126,7 +126,7 @@ export function parseEffort(effort: string | null | undefined, param: string, st
 function parseSetting(param: string, setting: keyof SetCallSettings, value: unknown): unknown {
   const read = CallSettingFields[setting].safeParse(setting === 'stop' && typeof value === 'string' ? [value] : value);
   if (read.success) return read.data;
-  throw createInvalid(param, `${param} is not valid: ${read.error.issues[0]?.message ?? 'another value is expected'}`);
+  throw createInvalid(param, `${param} is not valid: ${read.error.issues[0]!.message}`);
 }
 
 const createWarning = (param: string, message: string): Warning => ({ path: param.slice(0, 100), message });
