@@ -18,6 +18,7 @@ describe('a configuration', () => {
     ['in settings of VS Code, as one key', { 'mcp.servers': { files } }],
     ['of Roo, next to an empty one', { mcpServers: null, servers: { files } }],
     ['of Continue, as a list', { mcpServers: [{ name: 'files', ...files }] }],
+    ['of Continue, as a list without names', { mcpServers: [files] }, '0'],
     ['without a wrapper', { files }],
     ['of Amp, with a server that has the name of a field', { 'amp.mcpServers': { command: files } }, 'command'],
     ...['acme.mcp', 'x.servers', 'y.extensions', 'mcp'].map((name): [string, object, string] => [
@@ -72,6 +73,15 @@ describe('a server', () => {
       { command: 'x', env: { ID: '12345678901234567890' } },
     ],
     [{ command: { path: 'npx', args: ['x'], env: { A: 1 } } }, { command: 'npx', args: ['x'], env: { A: '1' } }],
+    [
+      { command: { command: 'npx' }, args: ['x'], env: { A: 1 } },
+      { command: 'npx', args: ['x'], env: { A: '1' } },
+    ],
+    [
+      { command: 'x', transport: 'sse' },
+      { command: 'x', transport: 'sse' },
+    ],
+    [{ url: 'https://x.example', serverUrl: 'https://y.example' }, { url: 'https://x.example' }],
     [
       { command: 'x', args: ['--port', 80, true], env: { PORT: 80, DEBUG: true, NONE: null } },
       { command: 'x', args: ['--port', '80', 'true'], env: { PORT: '80', DEBUG: 'true' } },
@@ -195,6 +205,9 @@ describe('a server', () => {
     [{ command: 'x', enabled_tools: [], available_tools: [] }, /allows no tool/],
     [{ command: 'x', includeTools: [5] }, /`allowed_tools/],
     [{ command: 'x', env: { A: {} } }, /`env.A`/],
+    [{ command: 'x', env: 'A=b' }, /`env`/],
+    [{ url: 'https://x.example', headers: 'A: b' }, /`headers`/],
+    [{ command: 'x', approval_tools: ['a'] }, /`approval_tools` is a field of an agent, so set it there/],
   ])('%j is refused with a sentence', (raw, sentence) => {
     expect(() => parseMcpEntry('x', raw)).toThrow(sentence);
   });

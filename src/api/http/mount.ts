@@ -257,7 +257,7 @@ function send(
   const tag = computeEtag(serializeRecord(record));
   if (request.method === 'GET' && request.headers['if-none-match'] === tag && !('needs' in getShape(schema)))
     return reply.header('etag', tag).code(304).send();
-  if (status < 300) reply.header('etag', tag);
+  reply.header('etag', tag);
   const warnings = getWarnings(answer);
   // The ETag covers only the record: warnings belong to one request.
   return reply

@@ -116,7 +116,7 @@ function respell({ name: _name, source: _source, transport, ...raw }: Json): Jso
     ...withAllowedTools(rest),
     ...(type === undefined ? {} : { type: toKind(type) }),
     ...toCommand(command, args, env),
-    ...(isRecord(headers) ? { headers: toTexts(headers) } : headers === undefined || headers === null ? {} : { headers }),
+    ...(isRecord(headers) ? { headers: toTexts(headers) } : headers === undefined ? {} : { headers }),
     ...(off ? { disabled: true } : {}),
   };
 }

@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import { parseFilePart, withFilePaths } from '../../../src/api/compat/openai/files.ts';
 import { parseOutputSchema } from '../../../src/api/compat/openai/formats.ts';
 import { parseMessages, parsePriorMessages } from '../../../src/api/compat/openai/messages.ts';
-import type { AppError } from '../../../src/domain/errors.ts';
+import { type AppError, conflict, unprocessable } from '../../../src/domain/errors.ts';
 
 const PIXEL = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } };
+const FILE_ID = '0197a0c4-6b1e-7c3a-9f57-0d2c5a1be001';
 const PAGE = { type: 'input_file', filename: 'a.pdf', file_data: 'AAAA' };
 /** The messages as text and the places of their files, or the code and the parameter of the refusal. */
 function read(items: unknown[], parse: typeof parseMessages = parseMessages) {
@@ -72,6 +74,45 @@ describe('the messages of a request', () => {
     expect(read([{ role: 'user', content: [{ type: 'input_audio', input_audio: {} }] }])).toEqual([
       ...['unsupported_content', 'input.0.content.0'],
     ]);
+  });
+});
+
+describe('a file of a message', () => {
+  const data = (type: string) => `data:${type};base64,AAAA`;
+  it.each<[string, object, object]>([
+    ['an image as an object', PIXEL, { name: 'image.png' }],
+    ['an image as a text', { type: 'image_url', image_url: data('image/png') }, { name: 'image.png' }],
+    ['an upload', { type: 'input_image', file_id: FILE_ID }, { id: FILE_ID }],
+    ['no image', { type: 'input_image' }, { code: 'unsupported_value', message: /^An image is a data URL in base64/ }],
+    ['an image of no type', { type: 'input_image', image_url: data('') }, { message: /, not none$/ }],
+    ['an image of half a type', { type: 'input_image', image_url: data('image/') }, { message: /, not image\/$/ }],
+    ['a text as an image', { type: 'input_image', image_url: data('text/plain') }, { message: /, not text\/plain$/ }],
+    ['a file without a name', { type: 'input_file', file_data: 'AAAA' }, { name: 'file' }],
+    ['a file with a name', PAGE, { name: 'a.pdf' }],
+  ])('may be %s', (_, part, { message, ...expected }: { message?: RegExp }) => {
+    const read = () => {
+      try {
+        return parseFilePart(part, 'input.0');
+      } catch (error) {
+        return error;
+      }
+    };
+    expect(read()).toMatchObject({ ...expected, ...(message ? { message: expect.stringMatching(message) } : {}) });
+  });
+
+  it('is refused at its place in the request, and what is wrong elsewhere at its own', async () => {
+    const files = ['input.0.content.1', 'input.2.content.0'].map((path) => ({ path, file: { id: FILE_ID } }));
+    const pathsOf = (work: () => Error) =>
+      withFilePaths(files, async () => Promise.reject(work())).catch(({ kind, errors }: AppError) => [
+        kind,
+        ...(errors ?? []).map(({ path }) => path),
+      ]);
+    const refuse = (...paths: string[]) => unprocessable(paths.map((path) => ({ path, message: 'x' })));
+    expect(await pathsOf(() => refuse('attachments.0', 'attachments.1.name', 'attachments'))).toEqual([
+      ...['invalid', 'input.0.content.1', 'input.2.content.0', 'input.2.content.0'],
+    ]);
+    expect(await pathsOf(() => refuse('prompt'))).toEqual(['unprocessable', 'prompt']);
+    expect(await pathsOf(() => conflict('x'))).toEqual(['conflict']);
   });
 });
 

@@ -48,6 +48,8 @@ describe('a preference', () => {
     const { warnings, warn } = request('handling=strict', { body });
     expect(warn('known', describeMissingToken('later'))).toEqual([]);
     expect(warn('known', 'new')).toEqual(['strict_handling', 'new']);
+    for (const other of [null, [body], 'x'])
+      expect(request('handling=strict', { body: other }).warn('known')).toEqual(['strict_handling', 'known']);
     warnings.note({ path: 'y', message: 'a fact' });
     expect(warnings.warnings.at(-1)).toEqual({ path: 'y', message: 'a fact' });
   });

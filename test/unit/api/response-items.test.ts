@@ -98,6 +98,48 @@ it('a result may be any JSON at every door: in items of a conversation, and for 
   expect(listToolOutputs(items).map(({ output }) => output)).toEqual(['{"a":1}', '[null]']);
 });
 
+it.each<[string, object, string]>([
+  ['a call without its id', { type: 'function_call', name: 'f', arguments: '{}' }, 'call_id'],
+  ['a result without the id of its call', { type: 'function_call_output', output: 'x' }, 'call_id'],
+  ['a message of nobody', { content: 'x' }, 'role'],
+  ['a message of somebody else', { role: 'critic', content: 'x' }, 'role'],
+])('%s is not added to a conversation', (_, item, field) => {
+  const refusal = expect.objectContaining({ errors: [expect.objectContaining({ path: `items.1.${field}` })] });
+  expect(() => checkItems([ask, item] as CompatItem[], 'items')).toThrow(refusal);
+});
+
+it('a message of a conversation has its parts, with the ids of its files', () => {
+  const [image, page] = [{ type: 'input_image' }, { type: 'input_file' }];
+  const stored = (item: object) =>
+    toStoredItems(
+      [item] as CompatItem[],
+      [
+        { id: 'f1', name: 'a.png' },
+        { id: 'f2', name: 'b.pdf' },
+      ] as never,
+    )[0];
+  expect(stored({ role: 'user', content: [page, { type: 'text', text: 'x' }, image] })).toMatchObject({
+    item: {
+      content: [
+        { type: 'input_file', file_id: 'f1', filename: 'a.png' },
+        { type: 'input_text', text: 'x' },
+        { type: 'input_image', file_id: 'f2' },
+      ],
+    },
+    file_ids: ['f1', 'f2'],
+  });
+  expect(stored({ role: 'assistant', content: [{ type: 'refusal', refusal: 'No.' }, { type: 'refusal' }] })).toMatchObject({
+    item: {
+      content: [
+        { type: 'refusal', refusal: 'No.' },
+        { type: 'refusal', refusal: '' },
+      ],
+    },
+    file_ids: [],
+  });
+  expect(stored({ role: 'assistant', content: null })?.item).toMatchObject({ role: 'assistant', content: [] });
+});
+
 it.each(['function_call_output', 'custom_tool_call_output', 'apply_patch_call_output'])('%s may have any output', (type) => {
   const { text_messages } = read([{ type, call_id: 'c', output: { a: 1 } }, { type, call_id: 'd', output: [null] }, ask]);
   expect(text_messages.map(({ text }) => text)).toEqual(['{"a":1}', '[null]', 'Go.']);

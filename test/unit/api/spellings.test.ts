@@ -66,6 +66,15 @@ describe('a field under another name', () => {
       { path: 'boat_settings', message: '`boat_settings` is for another kind of record; send `car_settings`' },
     ]);
     expect(read({ kind: 'car', settings: full, boat_settings: {} })).toEqual({ kind: 'car', settings: full });
+    expect(read({ kind: 'car', boat_settings: {} })).toEqual({ kind: 'car' });
+    expect(read({ kind: 'car', settings: null, boat_settings: {} }, { keeps_nulls: true })).toEqual({
+      kind: 'car',
+      settings: null,
+    });
+    const now = { kind: 'car', settings: full };
+    expect(read({ ...now, boat_settings: { fast: false } }, { now })).toEqual([
+      ...[{ path: 'settings', message: expect.stringMatching(/^`settings` and `boat_settings` are one field/) }],
+    ]);
   });
 
   it('needs the record only if it was sent under several names, or under one that stands for a kind', () => {
@@ -118,6 +127,13 @@ describe('a name that nothing reads', () => {
     expect(findUnknownFields(z.object({}), many)).toHaveLength(50);
     expect(findUnknownFields(z.looseObject({}), many)).toEqual([]);
     expect(findUnknownFields(z.record(z.string(), z.unknown()), many)).toEqual([]);
+  });
+
+  it('is refused if a protection was meant, which no name is that is longer than any field', () => {
+    const refused = (name: string) => findUnknownFields(z.object({}), { [name]: 1 })[0]!.is_refused;
+    expect([refused('approval-tool'), refused(`approval_tools${'_'.repeat(80)}`), refused('colour')]).toEqual([
+      ...[true, false, false],
+    ]);
   });
 });
 

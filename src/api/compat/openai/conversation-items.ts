@@ -19,7 +19,7 @@ export function checkItems(items: readonly CompatItem[], param: string) {
       if (typeof call_id !== 'string') throw createContentError(`${path}.call_id`, `An item of type ${type} has a call_id`);
     } else if (type !== 'message')
       throw createContentError(path, `Items of type ${type} are not supported; send messages, function calls and their results`);
-    else if (!ROLES.includes(role ?? ''))
+    else if (!ROLES.includes(role!))
       throw createContentError(`${path}.role`, `The role of a message is one of ${ROLES.join(', ')}`);
   }
   return parseMessages(items, param).files;
