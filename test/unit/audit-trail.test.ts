@@ -59,6 +59,20 @@ describe('the audit has an attempt, whatever its answer', () => {
   });
 });
 
+it('the audit keeps a thousand entries while the database is busy, and has the others in the log', async () => {
+  const [stored, logged]: [unknown[], string[]] = [[], []];
+  const trail = auditTrail({
+    store: { add: async (batch) => void stored.push(...batch) },
+    stream: null,
+    log: (line) => void logged.push(line),
+  });
+  const record = (id: number) =>
+    trail.record(ENDPOINT as never, { ...REQUEST, id: `r-${id}` } as never, { status: 200, made_id: null });
+  await Promise.all(Array.from({ length: 1_002 }, (_, id) => record(id)));
+  expect(stored).toHaveLength(1_000);
+  expect(logged.map((line) => /"request_id":"([^"]+)"/.exec(line)?.[1])).toEqual(['r-1000', 'r-1001']);
+});
+
 it('the webhook of the audit is tried again in the longest pause at most, however often it has failed', async () => {
   const lines: string[] = [];
   let is_down = true;

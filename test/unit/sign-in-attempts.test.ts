@@ -41,6 +41,14 @@ describe('attempts to sign in from one address', () => {
     expect(await attempt('d', '192.0.2.2')).toBeNull();
   });
 
+  it('count for the network of an IPv6 address, in every spelling', async () => {
+    const { attempt } = startSignIns();
+    for (const address of ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::9', '2001:db8:1:2:ffff::'])
+      expect(await attempt(address, address)).toBeNull();
+    expect(await attempt('d', '2001:db8:1:2:7:7:7:7')).toBe('sign_in_limit');
+    expect(await attempt('d', '2001:db8:1:3:3:4:5:6')).toBeNull();
+  });
+
   it('do not count as failures while no provider answers', async () => {
     const { attempt, setDown } = startSignIns();
     setDown(true);

@@ -1,7 +1,8 @@
 import { EventEmitter } from 'node:events';
 import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
 import { expect, it } from 'vitest';
-import { cutStalled } from '../../src/api/http/slow-clients.ts';
+import { cutStalled, refuseRaw } from '../../src/api/http/slow-clients.ts';
 
 const STALL_SECONDS = 8;
 
@@ -44,4 +45,22 @@ it.each<[string, (number | null)[], boolean[]]>([
   ['has something to take only now', [null, 3, 4], [false, false, false]],
 ])('a client that %s is cut off only after two looks without progress', (_, sent, cuts) => {
   expect(lookAt(sent)).toEqual({ cuts, periods: [STALL_SECONDS * 500] });
+});
+
+it.each<[string, string | undefined, object, string | null]>([
+  ['that is no request', undefined, {}, 'HTTP/1.1 400 Bad Request'],
+  ['that is malformed', 'HPE_INVALID_METHOD', {}, 'HTTP/1.1 400 Bad Request'],
+  ['with large headers', 'HPE_HEADER_OVERFLOW', {}, 'HTTP/1.1 431 Request Header Fields Too Large'],
+  ['of a client that has gone', 'ECONNRESET', {}, null],
+  ['of a connection that is closed', 'HPE_INVALID_METHOD', { destroyed: true }, null],
+  ['of a client that reads nothing any more', 'HPE_INVALID_METHOD', { writable: false }, 'closed'],
+])('what arrives %s is answered if anybody listens', (_, code, state, expected) => {
+  const seen: string[] = [];
+  const socket = {
+    ...{ destroyed: false, writable: true, ...state },
+    write: (text: string) => void seen.push(text.split('\r\n')[0]!),
+    destroySoon: () => void seen.push('closed'),
+  };
+  refuseRaw(Object.assign(new Error('x'), { code }) as Error, socket as unknown as Socket);
+  expect(seen).toEqual(expected === null ? [] : [...new Set([expected, 'closed'])]);
 });

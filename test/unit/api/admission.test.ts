@@ -3,6 +3,7 @@ import Fastify, { type FastifyReply } from 'fastify';
 import { describe, expect, it } from 'vitest';
 import { refuseIfCrowded } from '../../../src/api/http/crowded.ts';
 import { type Gate, streamGate, uploadGate } from '../../../src/api/http/gate.ts';
+import { createIdempotency } from '../../../src/api/http/idempotency.ts';
 import { parseJsonBody } from '../../../src/api/http/json-body.ts';
 import { refuseInOurWords } from '../../../src/api/http/problems.ts';
 import type { AppError } from '../../../src/domain/errors.ts';
@@ -65,6 +66,16 @@ it('a request is refused at once while too many wait for the database, with the 
   expect([refused.statusCode, refused.json().code, refused.headers['retry-after']]).toEqual([503, 'too_many_waiting', '2']);
   crowded = false;
   expect((await http.inject('/')).body).toBe('served');
+});
+
+it('a repeated request gets the reply that another server stored first, and a new one its own', async () => {
+  const serve = (kept: object) => {
+    const store = { claim: async () => ({ kind: 'new', reserved_id: 'i' }), keep: async () => kept };
+    const request = { method: 'POST', url: '/', headers: { 'idempotency-key': 'k' }, caller: { key: 'local:ann' } };
+    return createIdempotency(store as never)(request as never, async (id) => ({ id }));
+  };
+  expect(await serve({ kind: 'answered', reply: 'first' })).toEqual({ value: 'first', replayed: true });
+  expect(await serve({ kind: 'kept' })).toEqual({ value: { id: 'i' }, replayed: false });
 });
 
 describe('a JSON body', () => {

@@ -1,7 +1,9 @@
 import Fastify from 'fastify';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { requireCaller } from '../../../src/api/http/auth.ts';
 import { refuseInOurWords } from '../../../src/api/http/problems.ts';
-import { type BrowserSignIn, browserSignInRoutes } from '../../../src/api/sign-in/browser-sign-in.ts';
+import { type BrowserSignIn, browserSignInRoutes, createCookies } from '../../../src/api/sign-in/browser-sign-in.ts';
+import { resourceMetadata } from '../../../src/api/sign-in/resource-metadata.ts';
 import { createSignIns } from '../../../src/api/sign-in/sign-in.ts';
 import { LoginFailure } from '../../../src/domain/login-failure.ts';
 
@@ -142,6 +144,36 @@ describe('the session', () => {
     expect(await state({})).toEqual({ ...shown, signed_in: false });
   });
 
+  it('is accepted from its cookie alone, and nothing else is from there', async () => {
+    const http = Fastify();
+    refuseInOurWords(http);
+    const public_url = () => 'https://perdura.example';
+    requireCaller(http, {
+      identify: Object.assign(async (token: string) => ([OLD, 'token'].includes(token) ? ANN : null), { knows: () => true }),
+      sign_ins: createSignIns(2),
+      authorityOf: () => ({ role: 'viewer', scopes: ['read'] }),
+      browser: { cookies: createCookies({ public_url }), public_url },
+    });
+    http.get('/api/me', async ({ caller }) => ({ detail: caller.login }));
+    const ask = async (headers: Record<string, string>) => {
+      const answer = await http.inject({ url: '/api/me', headers });
+      return [answer.statusCode, answer.json().detail];
+    };
+    const missing = [401, expect.stringMatching(/^Send the header Authorization/)];
+    expect(await ask({ cookie })).toEqual([200, 'ann']);
+    expect(await ask({ authorization: 'Bearer token' })).toEqual([200, 'ann']);
+    expect(await ask({})).toEqual(missing);
+    expect(await ask({ cookie: '__Host-perdura-session=token' })).toEqual(missing);
+    expect(await ask({ cookie, 'sec-fetch-site': 'cross-site' })).toEqual([403, expect.stringMatching(/^Only pages of this/)]);
+  });
+
+  it('that has expired ends without a person', async () => {
+    const { http, seen } = open();
+    const headers = { cookie: `__Host-perdura-session=${NEW}`, 'sec-fetch-site': 'same-origin' };
+    expect((await http.inject({ method: 'POST', url: '/auth/logout', headers })).statusCode).toBe(204);
+    expect(seen).toEqual([['removed', NEW]]);
+  });
+
   it('ends with signing out, by a page of this service alone', async () => {
     const { http, seen } = open();
     const out = (headers: Record<string, string>) => http.inject({ method: 'POST', url: '/auth/logout', headers });
@@ -157,4 +189,15 @@ describe('the session', () => {
       ['sign_out', 'oidc:s'],
     ]);
   });
+});
+
+it('a client of /mcp learns where to get a token if the service knows its own address', async () => {
+  const ask = async (url: string | null) => {
+    const http = Fastify();
+    resourceMetadata(http, { issuer: 'https://issuer.example', public_url: () => url });
+    const { statusCode, body } = await http.inject('/.well-known/oauth-protected-resource/mcp');
+    return [statusCode, JSON.parse(body).resource];
+  };
+  expect(await ask('https://perdura.example')).toEqual([200, 'https://perdura.example/mcp']);
+  expect(await ask(null)).toEqual([404, undefined]);
 });

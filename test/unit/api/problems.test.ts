@@ -1,7 +1,7 @@
 import Fastify from 'fastify';
 import { describe, expect, it } from 'vitest';
 import { FileReply, sendFile } from '../../../src/api/http/file-reply.ts';
-import { refuseInOurWords, toOpenAIError, toProblem } from '../../../src/api/http/problems.ts';
+import { logFault, refuseInOurWords, toOpenAIError, toProblem } from '../../../src/api/http/problems.ts';
 import { AppError, type ErrorKind } from '../../../src/domain/errors.ts';
 import { asOutage } from '../../../src/domain/outages.ts';
 
@@ -105,6 +105,28 @@ describe('a refusal', () => {
     expect(await headersOf('too_many')).toEqual([undefined, '2', json]);
     expect(await headersOf('unavailable')).toEqual([undefined, '5', json]);
   });
+});
+
+it.each<[string, Error, unknown[]]>([
+  [
+    'an outage takes one line',
+    asOutage(new Error('down\nat 10.0.0.1'), { code: 'database_unavailable', sentence: 'The database is down' }),
+    ['error', { error_code: 'database_unavailable' }, 'request failed: down at 10.0.0.1'],
+  ],
+  [
+    'a refusal takes one line, and alarms nobody',
+    new AppError('upstream', 'No\nanswer', { code: 'no_answer' }),
+    ['warn', { error_code: 'no_answer' }, 'request failed: No answer'],
+  ],
+  ['a defect keeps its stack', new Error('x'), ['error', { err: new Error('x') }, 'request failed']],
+])('in the log, %s', (_, error, expected) => {
+  const lines: unknown[][] = [];
+  const log = {
+    error: (...line: unknown[]) => lines.push(['error', ...line]),
+    warn: (...line: unknown[]) => lines.push(['warn', ...line]),
+  };
+  logFault(log as never, error, 'request failed');
+  expect(lines).toEqual([expected]);
 });
 
 it('a file of a user is a download, with its name in any script and a policy under which nothing of it runs', async () => {

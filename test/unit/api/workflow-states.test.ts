@@ -1,7 +1,9 @@
-import { describe, expect, it } from 'vitest';
-import { getRequestedState, listStatusWarnings } from '../../../src/api/routes/workflow-states.ts';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { getRequestedState, listStatusWarnings, prepareDeletion } from '../../../src/api/routes/workflow-states.ts';
 
 type Sent = Parameters<typeof getRequestedState>[0];
+
+afterEach(() => void vi.useRealTimers());
 
 describe('a change of a workflow', () => {
   it.each<[Sent, present: string, requested: string | null]>([
@@ -33,4 +35,20 @@ describe('a change of a workflow', () => {
     for (const status of ['running', 'waiting', 'completed', 'failed', 'halted'] as const)
       expect(() => warned(status, 'active', false), status).toThrow(`The status ${status} is only set by runs`);
   });
+});
+
+it('a workflow is not deleted while a run of it does not end within ten seconds', async () => {
+  vi.useFakeTimers({ toFake: ['performance', 'setTimeout'] });
+  const halted: string[] = [];
+  const services = {
+    store: { scheduledAgents: { list: async () => ({ items: [] }) }, tasks: { listOpenIds: async () => ['t'] } },
+    dispatch: { halt: async (id: string) => void halted.push(id) },
+  };
+  const workflow = { id: 'w', owner_key: 'local:ann' };
+  const refused = expect(prepareDeletion(services as never, workflow as never, true)).rejects.toMatchObject({
+    code: 'workflow_running',
+  });
+  await vi.advanceTimersByTimeAsync(10_100);
+  await refused;
+  expect(halted).toEqual(['t']);
 });

@@ -18,7 +18,7 @@ function chat(ask: AskModel, fault?: Error) {
       if (fault) throw fault;
       stored.push([session_id, reply]);
     },
-    message: async () => (stored.at(-1) as [string, { content: string }])[1],
+    message: async () => (stored.at(-1) as [string, { content: string }] | undefined)?.[1] ?? null,
   };
   return { stored, replies: chatReplies({ store: store as never, ask }) };
 }
@@ -58,7 +58,7 @@ describe('a chat reply', () => {
   it('is kept by the record, not in memory, for a reader that is far behind', async () => {
     const pieces = Array.from({ length: 10 }, (_, index) => `${index} `.padEnd(MOST_KEPT / 4, 'x'));
     const begun = Promise.withResolvers<void>();
-    const { replies } = chat(async (_turn, _history, { emit }) => {
+    const { replies, stored } = chat(async (_turn, _history, { emit }) => {
       for (const piece of pieces) emit(piece);
       await begun.promise;
       return { text: pieces.join(''), usage: USAGE };
@@ -71,6 +71,9 @@ describe('a chat reply', () => {
     await replies.close(60_000);
     const rest = (await next()) as { load(): Promise<string> };
     expect((await rest.load()) === pieces.slice(1).join('')).toBe(true);
+    // Its session was deleted.
+    stored.length = 0;
+    expect(await rest.load()).toBeNull();
     expect(await next()).toMatchObject({ type: 'done' });
     expect((await events.next()).done).toBe(true);
   });

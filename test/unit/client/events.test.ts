@@ -4,7 +4,8 @@ import { createClient, PerduraError, type TaskEvent } from '../../../src/client/
 const timestamp = '2026-01-31T12:00:00.000Z';
 const log = (id: number, event = 'model_call') => ({ id, type: 'log', data: { event, detail: '' }, timestamp });
 const end = (id: number) => ({ id, type: 'status', data: { status: 'completed', current_turn: 1, task_id: 't' }, timestamp });
-const frame = ({ id, ...event }: object & { id: number }) => `id: ${id}\ndata: ${JSON.stringify(event)}\n\n`;
+const frame = ({ id, ...event }: object & { id?: number }) =>
+  `${id === undefined ? '' : `id: ${id}\n`}data: ${JSON.stringify(event)}\n\n`;
 
 type Answer = (signal: AbortSignal) => Response;
 const task =
@@ -14,7 +15,7 @@ const task =
 
 /** A stream with these events, which then ends, breaks or stays open. */
 const stream =
-  (events: { id: number }[], then: 'ends' | 'breaks' | 'stays' = 'ends'): Answer =>
+  (events: { id?: number }[], then: 'ends' | 'breaks' | 'stays' = 'ends'): Answer =>
   (signal) => {
     const body = new ReadableStream<Uint8Array>({
       start: (controller) => signal.addEventListener('abort', () => controller.error(signal.reason)),
@@ -101,6 +102,26 @@ describe.concurrent('the events of a run', () => {
   it.each([400, 401, 404, 500])('end with an answer of %i', async (status) => {
     const { client } = following([task('running'), answered(status)]);
     await expect(idsOf(client.tasks.events('t'))).rejects.toMatchObject({ status });
+  });
+
+  it('may have no number, and continue after the last one that has', async () => {
+    const delta = { type: 'message_delta', data: { delta: 'x' }, timestamp };
+    const { client, asked } = following([task('running'), stream([log(1), delta], 'breaks'), stream([end(2)])]);
+    expect(await idsOf(client.tasks.events('t'))).toEqual([1, null, 2]);
+    expect(asked).toEqual([null, '1']);
+  });
+
+  it('are none if the service has nothing to stream', async () => {
+    const nothing = () => new Response(null, { status: 204 });
+    const { client, answers } = following([task('running'), nothing, task('completed'), nothing]);
+    expect([await idsOf(client.tasks.events('t')), answers]).toEqual([[], []]);
+  });
+
+  it('are waited for until the run has ended, or the caller leaves', async () => {
+    const { client } = following([task('running'), stream([log(1), end(2)]), task('completed')]);
+    expect(await client.tasks.wait('t')).toMatchObject({ id: 't', status: 'completed' });
+    const signal = AbortSignal.abort(new Error('the user left'));
+    await expect(following([task('running')]).client.tasks.wait('t', { signal })).rejects.toThrow('the user left');
   });
 
   it('are refused to others', async () => {

@@ -53,6 +53,11 @@ describe('a request of the client', () => {
     expect([file?.headers.get('content-type'), file?.init.body]).toEqual([null, form]);
   });
 
+  it('may have an answer without a body', async () => {
+    const { client } = clientOf([() => new Response(null, { status: 204 })]);
+    expect(await client.request('DELETE /api/skills/{id}', { path: { id: 's' } })).toBeNull();
+  });
+
   it('has the headers of its caller', async () => {
     const { client, sent } = clientOf([ok()]);
     await client.tasks.stop('t', { headers: { 'x-reason': 'seven' } });
@@ -90,6 +95,31 @@ describe('an answer that is none', () => {
       ...{ status: 413, code: 'unknown', request_id: 'r-7', errors: [] },
       message: 'The service answered with status 413 (413, request r-7)',
     });
+  });
+
+  it.each(['null', '7', '[]'])('in a refusal that is %s leaves its status', async (body) => {
+    const { client } = clientOf([() => new Response(body, { status: 500 })]);
+    await expect(client.runs.start('w', 'Go.')).rejects.toMatchObject({
+      ...{ status: 500, code: 'unknown', message: 'The service answered with status 500 (500)' },
+    });
+  });
+
+  it.each([
+    [new TypeError('fetch failed', { cause: { code: 'ECONNREFUSED', message: 'refused' } }), 'ECONNREFUSED'],
+    [new TypeError('fetch failed', { cause: new Error('no such host') }), 'no such host'],
+    [new TypeError('redirect mode is set to error'), 'redirect mode is set to error'],
+    ['closed', 'closed'],
+  ])('because of %s says why', async (reason, sentence) => {
+    const fails = () => Promise.reject(reason);
+    const { client } = clientOf([fails], { max_retries: 0 });
+    await expect(client.tasks.get('t')).rejects.toThrow(`https://perdura.example did not answer: ${sentence}`);
+  });
+
+  it('is not waited for if a limit names no time', async () => {
+    const limited = (retry_after: string) => () => new Response('{}', { status: 429, headers: { 'retry-after': retry_after } });
+    const { client, sent } = clientOf([limited('soon')]);
+    await expect(client.tasks.get('t')).rejects.toMatchObject({ status: 429, retry_after_seconds: null });
+    expect(sent).toHaveLength(1);
   });
 
   it('waits until the time that the service names, which may be a date', async () => {
