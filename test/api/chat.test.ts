@@ -186,4 +186,9 @@ it('gives the same reply for the same Idempotency-Key, and asks the model once',
   expect(second.events.at(-1).message_id).toBe(first.events.at(-1).message_id);
   expect(here.model.requests.length).toBe(before + 1);
   expect((await post({ message: 'Another.' }, { headers })).status).toBe(409);
+  expect(second.events.at(-1)).not.toHaveProperty('truncated');
+  here.model.script(says('Cut o', { finish: 'length' }));
+  const cut = { headers: { 'idempotency-key': `cut-${Date.now()}` } };
+  for (const _ of ['first', 'second'])
+    expect((await chat({ message: 'Go on.' }, cut)).events.at(-1)).toMatchObject({ truncated: true });
 });

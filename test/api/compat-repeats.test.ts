@@ -113,11 +113,11 @@ describe('a call at the door for MCP clients', () => {
     here.model.script(hangs('Her answer'));
     const { client, transport } = await connected();
     const name = await toolOf(client, workflow_id);
-    const post = (token: string, message: object) =>
+    const post = (token: string, message: object, session_id = transport.sessionId ?? '') =>
       fetch(`${here.url}/mcp`, {
         method: 'POST',
         headers: {
-          ...{ authorization: `Bearer ${token}`, 'mcp-session-id': transport.sessionId ?? '' },
+          ...{ authorization: `Bearer ${token}`, 'mcp-session-id': session_id },
           ...{ 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
         },
         body: JSON.stringify({ jsonrpc: '2.0', ...message }),
@@ -125,14 +125,17 @@ describe('a call at the door for MCP clients', () => {
     const call = { id: 78, method: 'tools/call', params: { name, arguments: { prompt: 'x' } } };
     const hers = post(here.people.alice.token, call);
     const task_id = await begun(workflow_id);
-    await post(here.people.bob.token, { method: 'notifications/cancelled', params: { requestId: 78 } });
+    const cancelled = { method: 'notifications/cancelled', params: { requestId: 78 } };
+    await post(here.people.bob.token, cancelled);
+    await post(here.people.alice.token, cancelled, '');
+    await post(here.people.alice.token, { ...cancelled, params: {} });
     const repeated = await post(here.people.bob.token, call);
     expect(repeated).toContain('There is no tool named');
     expect(repeated).not.toContain('Her answer');
     // A halt would have reached it by now.
     await wait(1_000);
     expect(await here.alice.ok(here.alice.get(`/api/tasks/${task_id}`))).toMatchObject({ status: 'running' });
-    await post(here.people.alice.token, { method: 'notifications/cancelled', params: { requestId: 78 } });
+    await post(here.people.alice.token, cancelled);
     expect(await here.ended(task_id)).toMatchObject({ status: 'halted' });
     await hers;
     await client.close();

@@ -38,6 +38,7 @@ describe('a conversation', () => {
     expect(made).toMatchObject({ id: expect.stringMatching(/^conv_/), object: 'conversation', metadata: { topic: 'a' } });
     expect(await alice.conversations.retrieve(made.id)).toEqual(made);
     expect(await alice.conversations.update(made.id, { metadata: { topic: 'b' } })).toMatchObject({ metadata: { topic: 'b' } });
+    expect(await alice.conversations.update(made.id, { metadata: null })).toMatchObject({ metadata: {} });
     expect(await texts(made.id)).toEqual([['user', 'I am Ann.']]);
     expect(await alice.conversations.delete(made.id)).toEqual({ id: made.id, object: 'conversation.deleted', deleted: true });
     expect(await refusal(alice.conversations.retrieve(made.id))).toMatchObject({ status: 404 });

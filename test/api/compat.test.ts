@@ -185,6 +185,17 @@ describe('responses', () => {
     expect(await refusal(alice.responses.retrieve('resp_nothing'))).toMatchObject({ status: 404 });
   });
 
+  it('have their whole text in their last events, however long it is', async () => {
+    const long = 'Long answer. '.repeat(6_000);
+    here.model.script(says(long));
+    const texts: string[] = [];
+    for await (const event of await alice.responses.create({ model: await here.workflow(), input: 'x', stream: true })) {
+      if (event.type === 'response.output_text.done') texts.push(event.text);
+      if (event.type === 'response.completed') texts.push(event.response.output_text ?? '');
+    }
+    expect(texts[0] === long).toBe(true);
+  });
+
   it('run in the background and can be cancelled', async () => {
     const asked = here.model.requests.length;
     here.model.script(hangs('Some'));
@@ -192,6 +203,9 @@ describe('responses', () => {
     expect(status).toMatch(/queued|in_progress/);
     // An answer that is left over would be given to the next test.
     await expect.poll(() => here.model.requests.length).toBe(asked + 1);
+    const completion = alice.chat.completions.retrieve(id.replace('resp_', 'chatcmpl-'));
+    expect(await refusal(completion)).toMatchObject({ status: 409, code: 'in_progress' });
+    expect(await alice.responses.cancel(id)).toMatchObject({ status: 'cancelled' });
     expect(await alice.responses.cancel(id)).toMatchObject({ status: 'cancelled' });
   });
 });
@@ -254,6 +268,8 @@ describe('the MCP server', () => {
     });
     expect(await client.experimental.tasks.getTask(taskId)).toMatchObject({ taskId, status: 'completed' });
     await expect(client.experimental.tasks.cancelTask(taskId)).rejects.toThrow('already ended');
+    const unknown = { method: 'tools/call' as const, params: { name: 'nothing', arguments: { prompt: 'x' }, task: {} } };
+    await expect(client.request(unknown, CreateTaskResultSchema)).rejects.toThrow('There is no tool named nothing');
     here.model.script(hangs());
     const asked = here.model.requests.length;
     const hanging = await start();

@@ -53,6 +53,12 @@ describe('a service key', () => {
       role: 'editor',
     });
     expect(shown).not.toHaveProperty('key');
+    const { id: bobs_id } = await keyOf({}, here.bob);
+    const listed = async (who: Client) =>
+      ((await who.get('/api/keys?limit=200')).body as unknown as { id: string }[]).map((one) => one.id);
+    expect(await listed(here.alice)).not.toContain(bobs_id);
+    // An administrator.
+    expect(await listed(here.bob)).toEqual(expect.arrayContaining([id, bobs_id]));
     expect(await client.ok(client.get('/api/me'))).toMatchObject({ id: 'local:alice', role: 'editor', service_key_id: id });
     const { created_by } = await client.ok(client.post('/api/skills', { name: 'by a key', instructions: 'x' }), 201);
     expect(created_by).toBe('local:alice');

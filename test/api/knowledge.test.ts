@@ -96,10 +96,15 @@ describe('knowledge items', () => {
       source_type: 'vector_db',
       connection_config: { url: 'http://127.0.0.1:1', collection: 'c' },
     });
-    for (const source_id of [elsewhere, '01900000-0000-7000-8000-000000000000']) {
+    const missing = '01900000-0000-7000-8000-000000000000';
+    for (const source_id of [elsewhere, missing]) {
       const answer = await here.alice.post('/api/knowledge-items', { source_id, name: 'x', content: 'x' });
       expect(answer).toMatchObject({ status: 422, body: { errors: [{ path: 'source_id' }] } });
+      expect(await upload('a.txt', 'x', source_id)).toMatchObject({ status: 422, body: { errors: [{ path: 'source_id' }] } });
     }
+    expect(await here.alice.post('/api/knowledge-items/query', { query: 'x', source_ids: [elsewhere, missing] })).toMatchObject({
+      ...{ status: 422, body: { errors: [{ path: 'source_ids' }] } },
+    });
   });
 });
 

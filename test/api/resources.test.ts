@@ -94,6 +94,18 @@ describe('guardrails', () => {
     const found = await check('A SECRET of bob@example.com, +41 44 668 18 00, 4111 1111 1111 1111');
     expect(found.text).toBe('A [REDACTED] of [REDACTED], [REDACTED], [REDACTED]');
     expect(found.violations.join()).toContain('personal data (e-mail address, card number, phone number)');
+    const prompt = { name: unique('guardrail'), guardrail_type: 'prompt', config: { forbidden_patterns: ['secret'] } };
+    const { id: prompt_id } = await alice.ok(alice.post('/api/guardrails', prompt), 201);
+    const checkPrompt = (text: string) => alice.ok(alice.post(`/api/guardrails/${prompt_id}/check`, { text }));
+    expect(await checkPrompt('All is well')).toEqual({ passed: true, action: null, violations: [], text: 'All is well' });
+    const violations = [expect.stringContaining('secret')];
+    expect(await checkPrompt('A secret')).toEqual({ passed: false, action: 'block', violations, text: null });
+    const listed = async (type: string) =>
+      (await alice.get(`/api/guardrails?guardrail_type=${type}&limit=200`)).body.map((one: { id: string }) => one.id);
+    const [prompts, outputs] = [await listed('prompt'), await listed('output')];
+    expect([prompts.includes(prompt_id), prompts.includes(id), outputs.includes(prompt_id), outputs.includes(id)]).toEqual([
+      ...[true, false, false, true],
+    ]);
   });
 
   it('matches a catastrophic pattern in no time', async () => {

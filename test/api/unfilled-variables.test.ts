@@ -35,6 +35,14 @@ it('a tool without its token is reported by the tool, its agents and their workf
   expect((await said()).map((text) => text !== '')).toEqual([true, true, true, true]);
   await alice.ok(alice.post('/api/tokens', { name: 'later', value: 'x' }), 201);
   expect(await said()).toEqual(['', '', '', '']);
+  // An override that nothing reads would leave the variable as it is.
+  const refusalOf = async (agent_id: string) =>
+    (await alice.post('/api/workflows', { agent_id, credential_overrides: { APIKEY: 'later' } })).body.errors[0].message;
+  const plain = await alice.ok(alice.post('/api/agents', { name: 'has no tools', provider_id }), 201);
+  expect([await refusalOf(agent.id), await refusalOf(plain.id)]).toEqual([
+    expect.stringMatching(/declared variables: API_KEY$/),
+    expect.stringMatching(/declared variables: none$/),
+  ]);
   // Another person's runs cannot use this token.
   const other = await here.bob.ok(here.bob.post('/api/workflows', { agent_id: agent.id }), 201);
   paths[3] = `/api/workflows/${other.id}`;

@@ -42,9 +42,10 @@ describe('a workflow is set back to a version', () => {
     ]);
   });
 
-  it('without the settings of a call, if the version is older than they are', async () => {
+  it('without the settings of a call and of an agent, if the version is older than they are', async () => {
     const id = await here.workflow();
-    const older = `UPDATE workflow_versions SET config = config #- '{workflow,temperature}' #- '{workflow,stop}' WHERE workflow_id = $1`;
+    const older = `UPDATE workflow_versions SET config = config #- '{workflow,temperature}' #- '{workflow,stop}' #- '{agent,approve_effects}'
+      WHERE workflow_id = $1`;
     await here.sql(older, id);
     await at.set(`workflows/${id}`, { temperature: 0.3, stop: ['END'] });
     expect(await here.alice.ok(at.restore(id, 1))).toMatchObject({ version: 1, exact: true });

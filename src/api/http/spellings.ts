@@ -85,7 +85,7 @@ function chooseValue({ own, names, field }: Aliased, value: Fields, now: unknown
   const fits = (name: string) => name === own || name === right || !names.includes(right);
   const meant = sent_names.filter((name) => fits(name) || !isEmpty(value[name]));
   const [first] = meant;
-  if (first === undefined) return Object.hasOwn(value, own) ? { kind: 'value', value: value[own] } : { kind: 'none' };
+  if (first === undefined) return { kind: 'none' };
   if (!meant.some(fits))
     return { kind: 'refused', name: first, message: `\`${first}\` is for another kind of record; send \`${right}\`` };
   const is = (one: unknown) => (name: string) => isDeepStrictEqual(value[name], one);

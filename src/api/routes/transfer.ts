@@ -157,7 +157,7 @@ type CheckGuardrail = ReturnType<typeof createConfigCheck>;
 /** Lists the errors of items beyond their types. It runs before the import begins, which holds a transaction. */
 const createErrorFinder = (store: Store, check: CheckGuardrail, judge: Judge) => async (parts: ImportParts, importer: Caller) => {
   const item_errors = new Map<object, string>();
-  for (const agent of parts.agents ?? []) {
+  for (const agent of parts.agents!) {
     const values = agent as Partial<Agent>;
     const [error] = [
       ...listBuiltinErrors(values),

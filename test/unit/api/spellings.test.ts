@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { findNearest, findUnknownFields } from '../../../src/api/http/fields.ts';
+import { findNearest, findUnknownFields, listUnreadWarnings } from '../../../src/api/http/fields.ts';
 import { addOtherNames, isOtherName, needsRecord, respell } from '../../../src/api/http/spellings.ts';
 import { parseWithWarnings } from '../../../src/api/http/validate.ts';
 import { alsoTaken, otherNames } from '../../../src/contracts/common.ts';
@@ -134,6 +134,9 @@ describe('a name that nothing reads', () => {
     expect([refused('approval-tool'), refused(`approval_tools${'_'.repeat(80)}`), refused('colour')]).toEqual([
       ...[true, false, false],
     ]);
+    const warn = (config: object) => listUnreadWarnings(z.object({}), config, 'config').map(({ path }) => path);
+    expect(warn({ colour: 1 })).toEqual(['config.colour']);
+    expect(() => warn({ colour: 1, approval_tools: [] })).toThrow('`approval_tools` is a field of an agent, so set it there');
   });
 });
 
