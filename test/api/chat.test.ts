@@ -190,5 +190,5 @@ it('gives the same reply for the same Idempotency-Key, and asks the model once',
   here.model.script(says('Cut o', { finish: 'length' }));
   const cut = { headers: { 'idempotency-key': `cut-${Date.now()}` } };
   for (const _ of ['first', 'second'])
-    expect((await chat({ message: 'Go on.' }, cut)).events.at(-1)).toMatchObject({ truncated: true });
+    expect((await chat({ message: 'More.' }, cut)).events.at(-1)).toMatchObject({ truncated: true });
 });

@@ -3,7 +3,7 @@ import { type McpEntry, McpEntry as McpEntrySchema } from '../../contracts/mcps.
 import { unprocessable } from '../../domain/errors.ts';
 import { isExactNumber } from '../../domain/exact-json.ts';
 import { isRecord } from '../../domain/records.ts';
-import { checkUnknownFields, findUnknownFields } from '../http/fields.ts';
+import { findUnknownFields } from '../http/fields.ts';
 import { parseValue } from '../http/validate.ts';
 import { convertMcpRemote } from './mcp-remote.ts';
 
@@ -86,7 +86,7 @@ export function parseMcpEntry(name: string, raw: unknown): ReadEntry {
   if (!isRecord(raw)) throw unprocessable([{ path: name, message: 'A server is an object with `command` or `url`' }]);
   const respelled = respell(raw);
   const { entry, problems } = convertMcpRemote(parseValue(McpEntrySchema, respelled, name));
-  const unknown = checkUnknownFields(findUnknownFields(McpEntrySchema, respelled));
+  const unknown = findUnknownFields(McpEntrySchema, respelled);
   return {
     entry,
     warnings: [...unknown, ...problems.map(({ field, message }) => ({ path: field, message }))].map(({ path, message }) => ({

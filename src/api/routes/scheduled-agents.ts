@@ -85,8 +85,8 @@ export function scheduledAgentRoutes(api: Api, services: ScheduleServices): void
     // A retried request keeps its reserved id and so its due time, and a due time is served once.
     const due_at = reserved_id === undefined ? new Date() : new Date(timeOfUuid(reserved_id));
     await fireNow(row, { due_at, outcome: 'triggered' });
-    const [fire] = await store.scheduledAgents.firesAt(id, [due_at.getTime()]);
-    if (!fire!.task_id) throw conflict(fire!.detail!, `trigger_${fire!.outcome}`);
+    const fire = (await store.scheduledAgents.firesAt(id, [due_at.getTime()]))[0]!;
+    if (!fire.task_id) throw conflict(fire.detail!, `trigger_${fire.outcome}`);
     return fire;
   });
   mount(api, scheduledAgents.backfill, async ({ params: { id }, body }, caller) => {

@@ -57,7 +57,7 @@ describe('the text of a run', () => {
     ['is that of its messages', [delta('Hel'), delta('lo'), message('Hello'), message('b')], 'Hello\n\nb'],
     ['has a gap before a message that is written piece by piece', [message('a'), delta('b'), message('b')], 'a\n\nb'],
     ['has none of what people said', [message('Hi', 'user'), message('a')], 'a'],
-    ['goes on where an attempt broke off', [delta('Hel'), again, delta('Hel'), message('Hello')], 'Hello'],
+    ['continues where an attempt broke off', [delta('Hel'), again, delta('Hel'), message('Hello')], 'Hello'],
     ['begins again if the next attempt says something else', [delta('Hel'), again, delta('Bye'), message('Bye')], 'Hel\n\nBye'],
     [
       'has an answer once that was written after thinking',
@@ -188,7 +188,7 @@ describe('a call of an MCP client', () => {
     for (const prompt of [undefined, 5, ' \n']) await expect(ask(prompt)).rejects.toThrow('prompt must be a non-empty string');
   });
 
-  it('is told when to try again, and a task of the client fails only with the service', async () => {
+  it('reports when to try again, and a task of the client fails only with the service', async () => {
     const facts = { code: 'rate_limited', retry_after_s: 7 };
     expect(formatRefusal(new AppError('too_many', 'Too much', facts))).toBe('Too much (rate_limited; try again in 7 s)');
     const find = async () => Promise.reject(new Error('The database is down'));

@@ -79,11 +79,15 @@ describe('the messages of a request', () => {
 
 describe('a file of a message', () => {
   const data = (type: string) => `data:${type};base64,AAAA`;
-  it.each<[string, object, object]>([
+  it.each<[string, Record<string, unknown>, object]>([
     ['an image as an object', PIXEL, { name: 'image.png' }],
     ['an image as a text', { type: 'image_url', image_url: data('image/png') }, { name: 'image.png' }],
     ['an upload', { type: 'input_image', file_id: FILE_ID }, { id: FILE_ID }],
-    ['a list of images', { type: 'input_image', image_url: [data('image/png')] }, { message: /^An image is a data URL in base64/ }],
+    [
+      'a list of images',
+      { type: 'input_image', image_url: [data('image/png')] },
+      { message: /^An image is a data URL in base64/ },
+    ],
     ['no image', { type: 'input_image' }, { code: 'unsupported_value', message: /^An image is a data URL in base64/ }],
     ['an image of no type', { type: 'input_image', image_url: data('') }, { message: /, not none$/ }],
     ['an image of half a type', { type: 'input_image', image_url: data('image/') }, { message: /, not image\/$/ }],

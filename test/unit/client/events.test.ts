@@ -15,7 +15,7 @@ const task =
 
 /** A stream with these events, which then ends, breaks or stays open. */
 const stream =
-  (events: { id?: number }[], then: 'ends' | 'breaks' | 'stays' = 'ends'): Answer =>
+  (events: (object & { id?: number })[], then: 'ends' | 'breaks' | 'stays' = 'ends'): Answer =>
   (signal) => {
     const body = new ReadableStream<Uint8Array>({
       start: (controller) => signal.addEventListener('abort', () => controller.error(signal.reason)),

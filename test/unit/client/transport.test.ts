@@ -109,7 +109,7 @@ describe('an answer that is none', () => {
     [new TypeError('fetch failed', { cause: new Error('no such host') }), 'no such host'],
     [new TypeError('redirect mode is set to error'), 'redirect mode is set to error'],
     ['closed', 'closed'],
-  ])('because of %s says why', async (reason, sentence) => {
+  ])('because of %s reports that', async (reason, sentence) => {
     const fails = () => Promise.reject(reason);
     const { client } = clientOf([fails], { max_retries: 0 });
     await expect(client.tasks.get('t')).rejects.toThrow(`https://perdura.example did not answer: ${sentence}`);
