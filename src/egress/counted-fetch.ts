@@ -119,14 +119,12 @@ function limitSource(source: ByteSource, admit: Admission): ByteSource {
   };
   return {
     async read() {
-      while (!ended) {
-        const { done, value } = await source.read();
-        if (done) break;
-        const { passed, more } = admitOrEnd(value);
-        if (!more) end();
-        if (passed.length > 0) return { done: false, value: passed };
-      }
-      return { done: true };
+      if (ended) return { done: true };
+      const { done, value } = await source.read();
+      if (done) return { done };
+      const { passed, more } = admitOrEnd(value);
+      if (!more) end();
+      return { done: false, value: passed };
     },
     cancel: (reason) => source.cancel(reason),
   };

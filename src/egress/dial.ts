@@ -61,7 +61,7 @@ export async function dialEgress(
     // Node gets an already checked address, so it resolves nothing itself.
     host: addresses.length === 1 ? first.address : target.hostname,
     port: target.port,
-    lookup: (_hostname, { all }, done) => (all ? done(null, addresses) : done(null, first.address, first.family)),
+    lookup: (_hostname, _options, done) => done(null, addresses),
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: ATTEMPT_MS,
   });
@@ -90,7 +90,7 @@ export async function findAnsweringAddress(target: DialTarget, rules: EgressRule
 /** Node's AggregateError has no message. */
 function toSingleError({ errors, ...facts }: AggregateError): Error {
   const message = errors.map((error: Error) => error.message).join('; ');
-  return Object.assign(new Error(message), { code: (facts as { code?: string }).code ?? errors[0]?.code });
+  return Object.assign(new Error(message), { code: (facts as { code?: string }).code });
 }
 
 function lookupAll(hostname: string): Promise<LookupAddress[]> {

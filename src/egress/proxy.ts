@@ -67,11 +67,12 @@ export async function startEgressProxy({ rules, path, resolve }: EgressOptions):
 
 function admit(passes: Map<string, Set<Duplex>>): EgressPass {
   const token = randomBytes(24).toString('base64url');
-  passes.set(token, new Set());
+  const connections = new Set<Duplex>();
+  passes.set(token, connections);
   return {
     token,
     revoke() {
-      for (const connection of passes.get(token) ?? []) connection.destroy();
+      for (const connection of connections) connection.destroy();
       passes.delete(token);
     },
   };
@@ -161,21 +162,21 @@ async function relay(incoming: IncomingMessage, outgoing: ServerResponse, { pass
   if (!connections) return refuse(NO_PASS);
   if (!hold(connections, incoming.socket)) return refuse(TOO_MANY);
   try {
-    const url = new URL(incoming.url ?? '');
+    const url = new URL(incoming.url!);
     if (url.protocol !== 'http:') return refuse({ status: 400, text: 'Only http:// addresses are asked for this way' });
     const socket = await dial({ hostname: url.hostname, port: Number(url.port) || 80 });
     if (outgoing.destroyed) return void socket.destroy();
     const headers = Object.entries(incoming.headers).filter(([name]) => !HOP_BY_HOP.has(name));
     const upstream = request({
       createConnection: () => socket,
-      method: incoming.method ?? 'GET',
+      method: incoming.method!,
       path: url.pathname + url.search,
       headers: { ...Object.fromEntries(headers), host: url.host },
       timeout: IDLE_MS,
     });
     upstream.on('timeout', () => upstream.destroy());
     upstream.on('error', (reason) => refuse(proxyRefusal(reason)));
-    upstream.on('response', (answer) => answer.pipe(outgoing.writeHead(answer.statusCode ?? 502, answer.headers)));
+    upstream.on('response', (answer) => answer.pipe(outgoing.writeHead(answer.statusCode!, answer.headers)));
     outgoing.on('close', () => upstream.destroy());
     incoming.pipe(upstream);
   } catch (reason) {

@@ -57,8 +57,8 @@ function isPublic(address: Address): boolean {
 
 function isThisMachine(address: Address): boolean {
   if (address.range() === 'loopback' || address.range() === 'unspecified') return true;
-  const own = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
-  return own.some((it) => parseAddress(it.address.split('%')[0] ?? '')?.toString() === address.toString());
+  const own = Object.values(networkInterfaces()).flatMap((list) => list!);
+  return own.some((it) => parseAddress(it.address.split('%')[0]!)?.toString() === address.toString());
 }
 
 interface Entry {

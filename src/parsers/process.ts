@@ -43,7 +43,8 @@ const FLAGS = [
     : []),
 ];
 
-type Answer = 'ready' | { value: unknown } | { refusal: string };
+type Result = { value: unknown } | { refusal: string };
+type Answer = 'ready' | Result;
 
 /**
  * Starts a process for parsing. It has no environment, writes no file, starts nothing and reads only its own program. A thread
@@ -74,10 +75,11 @@ export function startProcess(): ParserProcess {
     await ready;
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     fail = reject;
+    // The process is ready only once.
     receive = (answer) => {
-      if (answer === 'ready') return;
-      if ('refusal' in answer) reject(new ParserFailure('refused', answer.refusal));
-      else resolve(answer.value);
+      const result = answer as Result;
+      if ('refusal' in result) reject(new ParserFailure('refused', result.refusal));
+      else resolve(result.value);
     };
     const expire = () => reject(new ParserFailure('timeout', `it takes longer than ${deadline_ms / 1_000} s`));
     const timer = setTimeout(expire, deadline_ms);
@@ -137,5 +139,5 @@ const toExitError = (code: number | null, signal: string | null): Error =>
 /** True if the process uses too much memory. If the system does not report memory, only the heap limit applies. */
 async function isTooLarge({ pid }: ChildProcess): Promise<boolean> {
   const statm = await readFile(`/proc/${pid}/statm`, 'utf8').catch(() => '');
-  return Number(statm.split(' ')[1] ?? 0) * PAGE_BYTES > RESIDENT_BYTES;
+  return Number(statm.split(' ')[1]) * PAGE_BYTES > RESIDENT_BYTES;
 }

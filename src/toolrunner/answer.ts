@@ -11,7 +11,7 @@ export function toAnswer(frame: ChildFrame, env: Record<string, string>, duratio
   const outcome = toOutcome(frame);
   const error = outcome.error === null ? null : redact.text(outcome.error);
   return {
-    result: outcome.result !== null ? redact.json(outcome.result) : toErrorJson(error ?? ''),
+    result: outcome.result !== null ? redact.json(outcome.result) : toErrorJson(error!),
     error,
     duration_ms,
     stdout: redact.output(storable(frame.stdout), frame.stdout_bytes),

@@ -100,7 +100,7 @@ async function tryTier(tier: Tier, reason: string, ground: Ground): Promise<Conf
 }
 
 function createSettingsBuilder(tier: Tier | 'process', egress_socket: string | null, { options, scratch, interpreter }: Ground) {
-  const user = options.run_as ?? { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
+  const user = options.run_as ?? { uid: process.getuid!(), gid: process.getgid!() };
   const as_tools = user.uid === 0 ? { uid: TOOL_UID, gid: TOOL_GID } : user;
   return (limits: Limits): ConfinementSettings => ({
     tier,

@@ -50,8 +50,8 @@ export function createFrameReader(): FrameReader {
     frame() {
       if (!head || bytes.length < start + sum(head.sizes)) return null;
       const { sizes, ...rest } = head;
-      const [text, stdout, stderr] = splitBySizes(bytes.subarray(start), sizes);
-      return { ...rest, text: text ?? '', stdout: stdout ?? '', stderr: stderr ?? '' };
+      const [text, stdout, stderr] = splitBySizes(bytes.subarray(start), sizes) as [string, string, string];
+      return { ...rest, text, stdout, stderr };
     },
   };
 }

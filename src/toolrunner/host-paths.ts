@@ -1,5 +1,5 @@
 import { lstat, readFile, realpath } from 'node:fs/promises';
-import { dirname, isAbsolute, join, resolve, sep } from 'node:path';
+import { basename, dirname, isAbsolute, join, resolve, sep } from 'node:path';
 
 /** A path of the host that a command may see, at the same place inside its sandbox. */
 export interface HostPath {
@@ -105,8 +105,7 @@ async function resolveLinks(path: string): Promise<string> {
   try {
     return await realpath(normal);
   } catch {
-    const parent = dirname(normal);
-    return parent === normal ? normal : join(await resolveLinks(parent), normal.slice(parent.length));
+    return join(await resolveLinks(dirname(normal)), basename(normal));
   }
 }
 
@@ -116,6 +115,6 @@ async function listKernelMounts(): Promise<string[]> {
     const [before = '', after = ''] = line.split(' - ');
     const place = before.split(' ')[4] ?? '';
     const unescaped = place.replaceAll(/\\([0-7]{3})/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 8)));
-    return place && KERNEL_FILE_SYSTEMS.has(after.split(' ')[0] ?? '') ? [unescaped] : [];
+    return place && KERNEL_FILE_SYSTEMS.has(after.split(' ')[0]!) ? [unescaped] : [];
   });
 }

@@ -8,17 +8,16 @@ const SOURCE_LIMIT = 200 * 1024;
 const TIMEOUT_MS = 2_000;
 const EMPTY_SCHEMA = { type: 'object', properties: {}, required: [] };
 
-interface HelperAnswer {
-  id: number;
-  error?: { message: string; line: number; column: number };
-  schema?: Record<string, unknown>;
-  description?: string;
-  imports?: string[];
-  warnings?: string[];
-  env?: Record<string, string>;
-  effect?: Inspection['effect'];
-  network?: boolean | null;
+interface Refusal {
+  error: { message: string; line: number; column: number };
 }
+
+interface ToolFile extends Required<Pick<Inspection, 'description' | 'env' | 'effect' | 'network' | 'imports' | 'warnings'>> {
+  schema: Inspection['inferred_schema'];
+}
+
+/** The answer to a question, as the helper's `inspect_source` makes it. */
+type HelperAnswer = Refusal | ToolFile;
 
 interface Inspector {
   inspect(name: string, source: string): Promise<Inspection>;
@@ -55,18 +54,9 @@ export function startInspector(command: readonly string[], timeout_ms = TIMEOUT_
 }
 
 function toInspection(answer: HelperAnswer): Inspection {
-  if (answer.error) return invalid(answer.error.message, answer.error.line, answer.error.column);
-  return {
-    valid: true,
-    error: null,
-    inferred_schema: answer.schema ?? EMPTY_SCHEMA,
-    description: answer.description ?? '',
-    env: answer.env ?? {},
-    effect: answer.effect ?? null,
-    network: answer.network ?? null,
-    imports: answer.imports ?? [],
-    warnings: answer.warnings ?? [],
-  };
+  if ('error' in answer) return invalid(answer.error.message, answer.error.line, answer.error.column);
+  const { schema, description, env, effect, network, imports, warnings } = answer;
+  return { valid: true, error: null, inferred_schema: schema, description, env, effect, network, imports, warnings };
 }
 
 function invalid(message: string, line: number, column: number): Inspection {
@@ -76,7 +66,6 @@ function invalid(message: string, line: number, column: number): Inspection {
 
 /** The helper answers whatever its parser raises, so that an exit code means a broken installation of Python. */
 const createHelperFailure = (code: number): HelperAnswer => ({
-  id: 0,
   error: {
     message: `the process that reads tool files failed (exit code ${code}); check the installation of Python`,
     line: 1,

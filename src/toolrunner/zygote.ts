@@ -96,7 +96,7 @@ function createZygote(child: ChildProcess, exit: Promise<void>, socket: string):
     get alive() {
       return alive;
     },
-    pid: child.pid ?? 0,
+    pid: child.pid!,
     stop: () => stop(child, exit),
   };
 }

@@ -125,7 +125,7 @@ function treeJudge({ max_files, max_file_bytes, max_bytes }: Required<CheckoutLi
     let [entries, bytes, rest] = [0, 0, ''];
     for await (const chunk of output.setEncoding('utf8')) {
       const records = `${rest}${chunk}`.split('\0');
-      rest = records.pop() ?? '';
+      rest = records.pop()!;
       for (const record of records) {
         const [facts = '', path = ''] = record.split('\t');
         const size = Number(facts.trim().split(/\s+/).at(-1)) || 0;

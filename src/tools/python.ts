@@ -21,8 +21,7 @@ export function createPythonTools({ runner, openToken }: PythonPorts, tools: rea
         return { name, description, parameters, effect, identity: toolIdentity('custom', id) };
       }),
     async call({ name, arguments: args, call_key, run }, signal) {
-      const tool = tools.find((candidate) => candidate.name === name);
-      if (!tool) return { content: `There is no tool named ${name}`, failed: true };
+      const tool = tools.find((candidate) => candidate.name === name)!;
       const resolved = await resolveEnv(tool.env, (token, variable) => openToken(token, { tool, variable }, run));
       if ('refusal' in resolved) return { content: JSON.stringify({ error: resolved.refusal }), failed: true };
       const { source_code: source, network } = tool;

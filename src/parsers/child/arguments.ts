@@ -47,7 +47,7 @@ export function fitArguments({ schema, args: sent_args }: ArgumentsOrder): Fitte
   const args = convertArguments(schema, sent_args);
   const nulls = dropOptionalNulls(schema, args);
   if (nulls.length === 0 && check(args)) return { arguments: args };
-  const faults = nulls.length > 0 ? nulls : (check.errors ?? []).map(formatError);
+  const faults = nulls.length > 0 ? nulls : check.errors!.map(formatError);
   return { faults: [...new Set(faults)].slice(0, MOST_FAULTS) };
 }
 
@@ -71,5 +71,5 @@ function formatError({ instancePath, keyword, message, params }: ErrorObject): s
   if (keyword === 'additionalProperties')
     return `\`${joinPath(params.additionalProperty as string)}\` is not a parameter of this tool`;
   if (keyword === 'enum') return `\`${field}\` must be one of ${JSON.stringify(params.allowedValues)}`;
-  return `\`${field || 'arguments'}\` ${message ?? 'is not valid'}`;
+  return `\`${field || 'arguments'}\` ${message}`;
 }

@@ -42,7 +42,7 @@ export function listOutputErrors({ schema, text }: OutputOrder): string[] {
   }
   const check = compileSchema(JSON.stringify(schema));
   if (check(value)) return [];
-  const errors = new Set((check.errors ?? []).map(formatError));
+  const errors = new Set(check.errors!.map(formatError));
   const [...first] = errors;
   const more = first.length > MOST_FAULTS ? [`and ${first.length - MOST_FAULTS} more`] : [];
   return [...first.slice(0, MOST_FAULTS), ...more];

@@ -51,10 +51,8 @@ export function createBuiltinTools(ports: BuiltinPorts, names: readonly string[]
   return {
     list: async () => tools.map(({ spec }) => ({ ...spec, identity: toolIdentity('builtin', spec.name) })),
     async call(call, signal) {
-      const tool = tools.find(({ spec }) => spec.name === call.name);
-      return tool
-        ? tool.call({ ...call, arguments: toDoubles(call.arguments) }, signal)
-        : { content: `There is no tool named ${call.name}`, failed: true };
+      const tool = tools.find(({ spec }) => spec.name === call.name)!;
+      return tool.call({ ...call, arguments: toDoubles(call.arguments) }, signal);
     },
   };
 }

@@ -109,7 +109,7 @@ function refresh({ client, discovery, tokens }: McpSignInSecrets, fetch: Fetch):
   return refreshAuthorization(authorizationServerUrl, {
     ...(metadata ? { metadata } : {}),
     clientInformation: client,
-    refreshToken: tokens.refresh_token ?? '',
+    refreshToken: tokens.refresh_token!,
     ...(resourceMetadata ? { resource: resourceMetadata.resource } : {}),
     fetchFn: createOAuthFetch(fetch),
   });

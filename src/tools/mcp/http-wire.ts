@@ -15,7 +15,7 @@ type Fetch = typeof globalThis.fetch;
 /** A request in progress: what may wait for its server, and who is notified of the wait. */
 interface WaitingRequest {
   signal: AbortSignal;
-  onWait(ms: number): void;
+  onWait?(ms: number): void;
 }
 
 interface WireOptions {
@@ -97,7 +97,7 @@ export function createHttpWire(fetch: Fetch, { replies, refuse }: WireOptions): 
   async function waitForServer(ms: number, closed: AbortSignal | null | undefined): Promise<void> {
     const request = requests.getStore();
     const signals = [request?.signal, closed].filter((signal) => signal != null);
-    request?.onWait(ms);
+    request?.onWait?.(ms);
     await wait(ms, undefined, { signal: AbortSignal.any(signals) });
   }
 

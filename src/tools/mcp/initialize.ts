@@ -11,8 +11,7 @@ type Fields = Record<string, unknown>;
  * absent, no name or version of the server, no version of the protocol. Other messages are left unchanged.
  */
 export function tidyInitialized(message: JSONRPCMessage): void {
-  const { result } = message as { result?: unknown };
-  if (!isRecord(result)) return;
+  const { result } = message as { result: Fields };
   if (typeof result.instructions !== 'string') delete result.instructions;
   const { protocolVersion: version } = result;
   result.protocolVersion = typeof version === 'string' || typeof version === 'number' ? String(version) : UNNAMED_VERSION;

@@ -27,7 +27,7 @@ export function cacheListing(
   { send }: Requests,
   { server_name, schemaFaults, is_stateless, sends_params }: ListingOptions,
 ) {
-  const { tools, resources } = client.getServerCapabilities() ?? {};
+  const { tools, resources } = client.getServerCapabilities()!;
   const announces_changes = !is_stateless && [tools, resources].every((one) => !one || one.listChanged === true);
   let cached: { listing: Listing; fresh_until: number; changes: number } | null = null;
   let changes = 0;

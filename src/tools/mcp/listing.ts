@@ -45,7 +45,7 @@ export type SchemaFaults = (schemas: readonly unknown[]) => Promise<(string | nu
 interface ListingPorts {
   schemaFaults: SchemaFaults;
   /** Returns why a tool cannot be called over this connection; null if it can. */
-  findObstacle?(schema: unknown): string | null;
+  findObstacle(schema: unknown): string | null;
 }
 
 /** Lists all tools of a server, which `ask` asks for each page. A malformed one is reported and left out; it does not affect the others. */
@@ -117,7 +117,7 @@ function addTool(value: unknown, schema_error: string | null, { tools, problems,
 /** Checks each schema before it is offered: model endpoints refuse a whole request because of one bad schema. */
 async function findSchemaErrors(
   tools: readonly unknown[],
-  { schemaFaults, findObstacle = () => null }: ListingPorts,
+  { schemaFaults, findObstacle }: ListingPorts,
 ): Promise<(string | null)[]> {
   const schemas = tools.map((tool) => ((tool ?? {}) as WiredTool).inputSchema);
   const shapes: (string | null)[] = [];

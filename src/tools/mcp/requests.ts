@@ -106,12 +106,12 @@ export function createRequests(client: Client, { wire, refusal, end, is_stateles
     !is_stateless && (status !== undefined || hasSession()) && !ABOUT_CALLER.has(status) && (await ping()) === 'refused';
 
   async function send(request: { method: string; params: object }, options: SendOptions): Promise<object> {
-    const { signal, expiry, onprogress, headers, onWait = () => {} } = options;
+    const { signal, expiry, onprogress, headers, onWait } = options;
     const both = AbortSignal.any([signal, expiry]);
     const limits = { signal: both, timeout: NO_TIMEOUT_MS, ...(onprogress && { onprogress }), ...(headers && { headers }) };
     const work = () => client.request(request as { method: string; params: Record<string, unknown> }, RawResult, limits);
     try {
-      return await refusal.orElse(wire.during({ signal: both, onWait }, work));
+      return await refusal.orElse(wire.during({ signal: both, ...(onWait && { onWait }) }, work));
     } catch (error) {
       signal.throwIfAborted();
       const failure = toFailure(error, options);

@@ -96,13 +96,13 @@ const ENDINGS: Record<string, string> = {
 };
 
 const findEnding = (media_type: string): string => {
-  const subtype = media_type.split('/')[1] ?? '';
+  const subtype = media_type.split('/')[1]!;
   return ENDINGS[media_type] ?? (/^[a-z0-9]{1,5}$/.test(subtype) ? subtype : 'bin');
 };
 
 const decodePath = (uri: string): string => {
   try {
-    return decodeURIComponent(uri.split(/[?#]/)[0] ?? '');
+    return decodeURIComponent(uri.split(/[?#]/)[0]!);
   } catch {
     return uri;
   }

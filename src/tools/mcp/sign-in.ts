@@ -54,7 +54,7 @@ export async function beginSignIn(target: McpTarget, { state, redirect_url, fetc
     saveCodeVerifier: (verifier) => {
       secrets.verifier = verifier;
     },
-    codeVerifier: () => secrets.verifier ?? '',
+    codeVerifier: () => secrets.verifier!,
     saveDiscoveryState: (discovery) => {
       requireOwnMetadata(discovery);
       secrets.discovery = discovery;
@@ -197,8 +197,7 @@ export async function finishSignIn(
       code: 'mcp_sign_in_failed',
     });
   }
-  if (!tokens) throw new AppError('upstream', 'The authorization server sent no tokens', { code: 'mcp_sign_in_failed' });
-  return { ...known, client, tokens };
+  return { ...known, client, tokens: tokens! };
 }
 
 /** Throws if the code comes from another authorization server, so that it is not sent to this one. */

@@ -24,8 +24,7 @@ export function createMcpTools(ports: McpToolPorts, server: PinnedMcpServer, too
   return {
     list: async () => tools.map((one) => ({ ...one.spec, identity: identity(one), own_name: one.tool })),
     async call(call, signal) {
-      const tool = tools.find((one) => (call.identity ? identity(one) === call.identity : one.spec.name === call.name));
-      if (!tool) return { content: `There is no tool named ${call.name}`, failed: true };
+      const tool = tools.find((one) => (call.identity ? identity(one) === call.identity : one.spec.name === call.name))!;
       const config = await ports.openConfig(server);
       const open = (name: string) => ports.openToken(name, config, call.run);
       const target = await resolveTarget(config, open).catch((error: Error) => error);
