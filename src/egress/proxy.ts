@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { chmod } from 'node:fs/promises';
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
+import { type Duplex, pipeline } from 'node:stream';
 import { type DialTarget, dialEgress, EgressDenied, type Resolve } from './dial.ts';
 import type { EgressRules } from './rules.ts';
 
@@ -101,7 +101,6 @@ function pass(incoming: IncomingMessage, passes: Desk['passes']): Set<Duplex> | 
 
 /** False if the pass has reached its connection limit. */
 function hold(connections: Set<Duplex>, connection: Duplex): boolean {
-  if (connections.has(connection)) return true;
   if (connections.size >= CONNECTIONS_PER_PASS) return false;
   connections.add(connection);
   connection.once('close', () => connections.delete(connection));
@@ -176,7 +175,8 @@ async function relay(incoming: IncomingMessage, outgoing: ServerResponse, { pass
     });
     upstream.on('timeout', () => upstream.destroy());
     upstream.on('error', (reason) => refuse(proxyRefusal(reason)));
-    upstream.on('response', (answer) => answer.pipe(outgoing.writeHead(answer.statusCode!, answer.headers)));
+    // If the answer breaks off, so does what the client gets.
+    upstream.on('response', (answer) => pipeline(answer, outgoing.writeHead(answer.statusCode!, answer.headers), () => {}));
     outgoing.on('close', () => upstream.destroy());
     incoming.pipe(upstream);
   } catch (reason) {

@@ -23,7 +23,7 @@ export default [
     id: 'sandbox/resolved-twice',
     file: 'src/egress/dial.ts',
     symbol: 'dialEgress',
-    text: 'lookup: (_hostname, { all }, done) => (all ? done(null, addresses) : done(null, first.address, first.family)),',
+    text: 'lookup: (_hostname, _options, done) => done(null, addresses),',
     replacement: '',
     harm: 'A name that was judged is resolved again and leads elsewhere.',
     tests: [{ file: 'test/unit/egress/proxy.test.ts', name: 'never tries an address that was not judged' }],

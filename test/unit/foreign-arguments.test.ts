@@ -159,6 +159,61 @@ describe('a value', () => {
   });
 });
 
+const schemaOf = (value: object, more: object = {}) => ({ type: 'object', properties: { value }, ...more });
+const nest = (schema: object, levels: number): object => (levels === 0 ? schema : { anyOf: [nest(schema, levels - 1)] });
+const ANCHORED = { $ref: '#args', $defs: { Args: { $anchor: 'args', ...schemaOf({ type: 'boolean' }) } } };
+/** The id of a text, which as a path would lead to a boolean. */
+const WITH_ID = {
+  properties: { value: { $ref: '/properties/flag' }, flag: { type: 'boolean' } },
+  $defs: { Text: { $id: '/properties/flag', type: 'string' } },
+};
+
+describe('a schema', () => {
+  it.each<[string, Record<string, unknown>, object, unknown]>([
+    [
+      'of a tuple',
+      schemaOf({ type: 'array', prefixItems: [{ type: 'integer' }, { type: 'boolean' }] }),
+      { value: ['1', 'True'] },
+      [1, true],
+    ],
+    ['of a digit or a boolean', schemaOf({ type: ['boolean', 'integer'] }), { value: '1' }, 1],
+    ['of a boolean or a digit', schemaOf({ type: ['integer', 'boolean'] }), { value: 'True' }, true],
+    ['of one value', schemaOf({ const: 'red' }), { value: ' "red" ' }, 'red'],
+    ['of any value or a list', schemaOf({ anyOf: [true, { type: 'array' }] }), { value: '[1]' }, '[1]'],
+    ['of a list in sixteen alternatives', schemaOf(nest({ type: 'array' }, 16)), { value: '[1]' }, [1]],
+    ['with an anchor', ANCHORED, { value: 'true' }, true],
+    ['with an id that looks like a path', WITH_ID, { value: 'True' }, 'True'],
+    ['of any value', schemaOf({}), { value: null }, null],
+    ['without parameters', { type: 'object' }, { value: null }, null],
+    ['of an optional text', schemaOf({ type: 'string' }), { value: null }, undefined],
+  ])('%s has its values', (_what, schema, sent, value) => {
+    expect(converted({ ...sent }, schema)).toEqual({ arguments: value === undefined ? {} : { value } });
+  });
+
+  it.each<[string, Record<string, unknown>, object, string]>([
+    [
+      'a list with an item that means nothing',
+      schemaOf({ type: 'array', items: { type: 'integer' } }),
+      { value: ['1', 'none'] },
+      '`value.1` must be integer',
+    ],
+    ['another choice', schemaOf({ enum: ['red', 'blue'] }), { value: '"purple"' }, '`value` must be one of ["red","blue"]'],
+    ['a list within too many alternatives', schemaOf(nest({ type: 'array' }, 17)), { value: '[1]' }, '`value` must be array'],
+    ['nothing', schemaOf({}, { required: ['value'] }), {}, '`value` is required'],
+    ['a part of what is required', schemaOf({ type: 'object', required: ['id'] }), { value: {} }, '`value.id` is required'],
+    [
+      'null for what is required',
+      schemaOf({ type: 'string' }, { required: ['value'] }),
+      { value: null },
+      '`value` must not be null',
+    ],
+    ['another name', schemaOf({}, { additionalProperties: false }), { other: 1 }, '`other` is not a parameter of this tool'],
+    ['too little', schemaOf({}, { minProperties: 1 }), {}, '`arguments` must NOT have fewer than 1 properties'],
+  ])('refuses %s by name', (_what, schema, sent, fault) => {
+    expect(converted({ ...sent }, schema)).toMatchObject({ faults: expect.arrayContaining([fault]) });
+  });
+});
+
 describe('the name of a tool', () => {
   const tools = new Set(['look', 'functions.look2', 'look2', 'functions']);
   it.each([

@@ -1,3 +1,4 @@
+import { zipSync } from 'fflate';
 import { describe, expect, it } from 'vitest';
 import { parseCommentedJson } from '../../src/domain/commented-json.ts';
 import { readDocument } from '../../src/parsers/child/documents.ts';
@@ -37,6 +38,9 @@ describe('a text file', () => {
 
   it.each([
     ['Latin-1 that nothing declares', bytes('Gr', [0xf6]), 'text', /not UTF-8 text, and does not declare/],
+    ['Latin-1 whose page declares other things', bytes('<meta name="a"><p>', [0xf6]), 'html', /does not declare another/],
+    ['Latin-1 whose character set has no value', bytes('<meta charset><p>', [0xf6]), 'html', /does not declare another/],
+    ['Latin-1 whose character set is empty', bytes('<meta charset=""><p>', [0xf6]), 'html', /does not declare another/],
     ['an unknown character set', bytes('<meta charset="x-none"><p>', [0xf6]), 'html', /cannot be read as x-none/],
     ['another character set than declared', bytes('<meta charset="gbk"><p>', [0xff, 0xff]), 'html', /cannot be read as gbk/],
     ['UTF-16 without a mark', wide('hello world'), 'text', /looks like UTF-16 without a byte order mark/],
@@ -44,6 +48,50 @@ describe('a text file', () => {
     ['broken UTF-16', bytes([0xff, 0xfe], [0x00, 0xd8, 0x41]), 'text', /cannot be read as utf-16le/],
   ] as const)('in %s is refused with a sentence', async (_, content, reader, sentence) => {
     await expect(read(content, reader)).rejects.toThrow(sentence);
+  });
+});
+
+describe('a Word document', () => {
+  const part = (text: string) => Buffer.from(text);
+  const paragraph = (text: string) =>
+    part(
+      `<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:body><w:p><w:r><w:t>${text}</w:t></w:r></w:p></w:body></w:document>`,
+    );
+  const TYPES = {
+    '[Content_Types].xml': part(
+      '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Default Extension="xml" ContentType="application/xml"/><Override PartName="/word/document.xml" ContentType="application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"/></Types>',
+    ),
+    '_rels/.rels': part(
+      '<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="r" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument" Target="word/document.xml"/></Relationships>',
+    ),
+  };
+  /** Has each entry of an archive declare this size. */
+  const declaring = (size: number, archive: Uint8Array) => {
+    const content = Buffer.from(archive);
+    for (let at = content.indexOf('PK\u0001\u0002'); at >= 0; at = content.indexOf('PK\u0001\u0002', at + 1))
+      content.writeUInt32LE(size, at + 24);
+    return content;
+  };
+  const readWord = (content: Uint8Array, longest = 1_000) => readDocument({ reader: 'docx', content, longest });
+
+  it('is read without its pictures, which may be large', async () => {
+    const whole = zipSync({ ...TYPES, 'word/document.xml': paragraph('Größe') });
+    expect(await readWord(whole)).toEqual({ text: 'Größe', length: 5 });
+    expect(await readWord(whole, 4)).toEqual({ text: '', length: 5 });
+    const picture = declaring(200 * 1024 ** 2, zipSync({ 'word/media/a.png': part('png') }));
+    await expect(readWord(picture)).rejects.toThrow('it holds no Word document');
+  });
+
+  it.each<[string, Uint8Array, string]>([
+    ['is another archive', zipSync({ 'content.xml': part('<a/>') }), 'it holds no Word document'],
+    ['is too large unpacked', declaring(60 * 1024 ** 2, zipSync({ ...TYPES })), 'it unpacks to more than can be read'],
+    [
+      'is damaged within',
+      zipSync({ ...TYPES, 'word/document.xml': part('not XML') }),
+      'it is damaged; save it again and upload it',
+    ],
+  ])('that %s is refused with a sentence', async (_what, content, sentence) => {
+    await expect(readWord(content)).rejects.toThrow(sentence);
   });
 });
 

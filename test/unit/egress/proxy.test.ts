@@ -1,9 +1,10 @@
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
-import { createServer, type IncomingMessage } from 'node:http';
+import { createServer, type IncomingMessage, request } from 'node:http';
 import { type AddressInfo, connect, createServer as createTcpServer, isIPv6 } from 'node:net';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from 'vitest';
 import { dialEgress, resolveAllowedAddresses } from '../../../src/egress/dial.ts';
 import { type EgressProxy, startEgressProxy } from '../../../src/egress/proxy.ts';
@@ -451,6 +452,59 @@ describe('the egress proxy', () => {
   ])('answers %j with %i', async (head, status) => {
     const { port: at, admit } = await proxy([]);
     expect(await ask(at, `${head}\r\n${auth(admit().token)}\r\n`)).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+  });
+
+  it.each([
+    ['ends early', 'content-length: 100\r\n\r\nhalf'],
+    ['is not HTTP any more', 'transfer-encoding: chunked\r\n\r\n4\r\nhalf\r\nzz\r\n'],
+  ])('breaks off an answer that %s', async (_what, rest) => {
+    const server = createTcpServer((socket) => socket.on('error', () => {}).end(`HTTP/1.1 200 OK\r\n${rest}`)).listen(
+      0,
+      '127.0.0.1',
+    );
+    closing.push(() => server.close());
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const { port: at, admit } = await proxy([`127.0.0.1:${port}`]);
+    const [, authorization] = auth(admit().token).trim().split(': ');
+    const headers = { 'proxy-authorization': authorization };
+    const asked = request({ port: at, path: `http://127.0.0.1:${port}/`, headers }).end();
+    await expect(once(asked, 'response').then(([answer]) => text(answer))).rejects.toThrow(/aborted|hang up/);
+  });
+
+  it.each([
+    ['a tunnel', (port: number) => `CONNECT origin.example:${port} HTTP/1.1\r\n`],
+    ['a plain request', (port: number) => `GET http://origin.example:${port}/ HTTP/1.1\r\nHost: x\r\n`],
+  ])('keeps no connection for a client that has gone while %s was opened', async (_what, toHead) => {
+    const port = await origin(() => ({ status: 200 }));
+    const gone = Promise.withResolvers<void>();
+    const asked = Promise.withResolvers<void>();
+    const server = createTcpServer().listen(0, '127.0.0.1');
+    closing.push(() => server.close());
+    await once(server, 'listening');
+    const { port: to } = server.address() as AddressInfo;
+    const { port: at, admit } = await proxy([`127.0.0.1:${to}`], async () => {
+      asked.resolve();
+      await gone.promise;
+      return [{ address: '127.0.0.1', family: 4 }];
+    });
+    const socket = connect(at, '127.0.0.1');
+    socket.write(`${toHead(to)}${auth(admit().token)}\r\n`);
+    await asked.promise;
+    socket.destroy();
+    // When a later connection has its answer, the proxy has noticed the end of this one.
+    expect(await ask(at, get(`http://127.0.0.1:${port}/`, 'none'))).toContain('407');
+    const connected = once(server, 'connection');
+    gone.resolve();
+    const [upstream] = await connected;
+    await once(upstream.resume(), 'close');
+  });
+
+  it('gives no more of a failure than its code', async () => {
+    const { port: at, admit } = await proxy([], async () => Promise.reject(new Error('a secret of the resolver')));
+    const said = await ask(at, get('http://origin.example/', admit().token));
+    expect(said).toMatch(/^HTTP\/1.1 502 [\s\S]*The connection could not be made: failed\r/);
+    expect(said).not.toContain('secret');
   });
 
   it('ends a connection that does not speak HTTP', async () => {
