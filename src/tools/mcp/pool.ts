@@ -105,7 +105,10 @@ export function createMcpPool(options: PoolOptions): McpPool {
       const { fetchFor } = options;
       const ports = { ...options, ...fetchFor?.(place), report, principal: place.principal };
       const connection = await connect(place.target, ports, options.version);
-      if (closing.signal.aborted) await connection.close();
+      if (closing.signal.aborted) {
+        await connection.close();
+        throw createShutDown();
+      }
       Object.assign(entry, { failures: 0, retry_at: 0 });
       return connection;
     } catch (error) {
@@ -179,7 +182,7 @@ export function createMcpPool(options: PoolOptions): McpPool {
 
   async function withPlace<T>(use: Use, work: (connection: McpConnection) => Promise<T>): Promise<T> {
     const { place } = use;
-    if (closing.signal.aborted) throw new ToolUnreachable('The worker is shutting down');
+    if (closing.signal.aborted) throw createShutDown();
     const shared = hashKey(place);
     const own = place.task_id ? `${shared}:${place.task_id}` : shared;
     if (asking.has(shared)) return withConnection(own, use, work);
@@ -224,6 +227,8 @@ export function createMcpPool(options: PoolOptions): McpPool {
     },
   };
 }
+
+const createShutDown = () => new ToolUnreachable('The worker is shutting down');
 
 const asUnreachable = (error: Error) => new ToolUnreachable(error.message, { cause: error });
 
