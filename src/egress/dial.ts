@@ -78,8 +78,8 @@ export async function dialEgress(
 }
 
 /** Returns the first allowed address of a name that accepts a connection, for clients that dial themselves. */
-export async function findAnsweringAddress(target: DialTarget, rules: EgressRules): Promise<string> {
-  const addresses = await resolveAllowedAddresses(target, rules);
+export async function findAnsweringAddress(target: DialTarget, rules: EgressRules, resolve?: Resolve): Promise<string> {
+  const addresses = await resolveAllowedAddresses(target, rules, resolve);
   if (addresses.length === 1) return addresses[0]!.address;
   const socket = await dialEgress(target, rules, { resolve: async () => addresses });
   const address = socket.remoteAddress;

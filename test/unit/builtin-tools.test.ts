@@ -1,5 +1,5 @@
 import { readdirSync } from 'node:fs';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { AppError } from '../../src/domain/errors.ts';
 import { MEMORY_TOOLS } from '../../src/domain/memory.ts';
 import { BUILTIN_TOOLS, builtinSpecs, createBuiltinTools } from '../../src/tools/builtin/index.ts';
@@ -120,4 +120,48 @@ it('manage_todo_list keeps the list and says how much of it is done', async () =
     ...['Saved 3 items, 67 % done.', false, ['done', 'done', 'in-progress']],
   ]);
   expect(await call('manage_todo_list', { todoList: [{ title: 'x', status: 'soon' }] })).toMatchObject({ failed: true });
+});
+
+describe('web_fetch', () => {
+  const MIB = 1_024 ** 2;
+  const read = async (response: Response) => {
+    const { content, failed } = await call('web_fetch', { url: 'https://pages.test/' }, { fetch: response });
+    return { content, failed };
+  };
+
+  it.each([
+    ['no body', new Response(null, { status: 204 }), '(empty)'],
+    ['no type', new Response(Buffer.from('Plain.')), 'Plain.'],
+  ])('reads a page of %s as text', async (_what, response, content) => {
+    expect(response.headers.get('content-type')).toBeNull();
+    expect(await read(response)).toEqual({ content, failed: false });
+  });
+
+  it('reads no more than it needs of a large page', async () => {
+    let pulled = 0;
+    const page = new ReadableStream({
+      pull(controller) {
+        pulled += 1;
+        if (pulled > 20) return controller.close();
+        controller.enqueue(Buffer.alloc(MIB, 'a'));
+      },
+    });
+    const { content } = await read(new Response(page));
+    expect(content).toContain(`[${6 * MIB - 50_000} more characters; continue with offset 50000]`);
+    expect(pulled).toBeLessThan(10);
+  });
+});
+
+it.each([
+  ['EMFILE', 'open'],
+  ['EAGAIN', 'spawn'],
+])('a command that the machine cannot start now (%s) is tried again, not failed', async (code, syscall) => {
+  const lack = Object.assign(new Error('no'), { code, syscall });
+  const tools = createBuiltinTools({ startConfined: () => Promise.reject(lack) } as never, ['bash']);
+  const run = { workspace: async () => '/nowhere' };
+  const asked = { name: 'bash', arguments: { command: 'ls' }, run } as never;
+  await expect(tools.call(asked, new AbortController().signal)).rejects.toMatchObject({
+    name: 'ToolUnreachable',
+    reached: false,
+  });
 });

@@ -6,6 +6,7 @@ import type { PinnedMcpServer } from '../../src/domain/definition.ts';
 import type { ToolEffect } from '../../src/domain/effects.ts';
 import { findOutage } from '../../src/domain/outages.ts';
 import { BYTE_LIMITS, limitFetchBytes } from '../../src/egress/counted-fetch.ts';
+import { createAgentToolbox } from '../../src/tools/for-agent.ts';
 import { createPersonalFetch } from '../../src/tools/mcp/bearer.ts';
 import { resolveTarget } from '../../src/tools/mcp/config.ts';
 import type { McpConnection } from '../../src/tools/mcp/connection.ts';
@@ -363,7 +364,11 @@ describe('a worker that shuts down', () => {
 });
 
 /** Starts processes that refuse calls, do not answer pings, and do not know the version without a handshake. */
-function startProcess(counts: { starts: number; kills: number }, onPing: () => void): StartConfined {
+function startProcess(
+  counts: { starts: number; kills: number },
+  onPing: () => void,
+  { knows_handshake = true } = {},
+): StartConfined {
   return async () => {
     counts.starts += 1;
     const [stdin, stdout] = [new PassThrough(), new PassThrough()];
@@ -372,7 +377,7 @@ function startProcess(counts: { starts: number; kills: number }, onPing: () => v
     stdin.on('data', (line: Buffer) => {
       const { id, method, params } = JSON.parse(line.toString());
       const facts = { protocolVersion: params?.protocolVersion, capabilities: {}, serverInfo: { name: 'odd', version: '1' } };
-      if (method === 'initialize') send({ id, result: facts });
+      if (method === 'initialize' && knows_handshake) send({ id, result: facts });
       else if (method === 'ping') onPing();
       else if (id !== undefined) send({ id, error: { code: -32601, message: 'odd process' } });
     });
@@ -385,6 +390,43 @@ function startProcess(counts: { starts: number; kills: number }, onPing: () => v
     return { stdin, stdout, stderr: new PassThrough(), exit: end.promise, kill };
   };
 }
+
+describe('a command', () => {
+  const command = (name: string, ...args: string[]) =>
+    serverOf({ id: randomUUID(), name: 'odd', connection_config: { command: name, args } });
+
+  it('that downloads from no registry that is known needs the network', async () => {
+    const own = openOwnBench({ packages: {} as never, startConfined: startProcess({ starts: 0, kills: 0 }, () => {}) });
+    const { notes } = await found(command('npx', './server.js'), own);
+    expect(notes).toMatchObject([
+      { detail: expect.stringContaining('the arguments of npx do not name a package of a registry') },
+    ]);
+    const { notes: connected } = await found({ ...command('npx', './server.js'), network: true }, own);
+    expect(connected).toMatchObject([{ event: 'mcp_connected' }]);
+  });
+
+  it('whose state cannot be opened is named with the reason of the machine', async () => {
+    const state = { open: () => Promise.reject(new Error('EACCES: permission denied')) } as never;
+    const own = openOwnBench({ state, startConfined: startProcess({ starts: 0, kills: 0 }, () => {}) });
+    const { notes } = await found({ ...command('x'), state: true }, own);
+    expect(notes).toMatchObject([{ detail: 'EACCES: permission denied' }]);
+  });
+
+  it('that refuses the handshake, and does not speak without one, is started twice', async () => {
+    const counts = { starts: 0, kills: 0 };
+    const own = openOwnBench({ startConfined: startProcess(counts, () => {}, { knows_handshake: false }) });
+    const { notes } = await found(command('x'), own);
+    expect(notes).toMatchObject([{ detail: 'The MCP server odd cannot be reached: odd process' }]);
+    expect(counts).toEqual({ starts: 2, kills: 2 });
+  });
+});
+
+it('a run that has not looked for its tools yet has none of its servers', async () => {
+  const peer = await started();
+  const definition = { tools: [], mcp_servers: [overHttp(peer.url)] };
+  const box = createAgentToolbox(definition, { mcp: bench.ports } as never, { custom_tools: false, toolset: null });
+  expect(await box.list(never())).toEqual([]);
+});
 
 describe('the lines of a process', () => {
   async function open(most_bytes: number) {

@@ -37,8 +37,8 @@ async function started(...[register, options]: Parameters<typeof startStatelessM
   return { ...peer, server: overHttp(peer.url) };
 }
 
-const found = (server: PinnedMcpServer) =>
-  discover([server], { ...bench.ports, openToken, principal: 'local:alice', listed: new Set() }, never());
+const found = (server: PinnedMcpServer, { ports } = bench) =>
+  discover([server], { ...ports, openToken, principal: 'local:alice', listed: new Set() }, never());
 
 /** The tool `act` of a server. */
 const toolsOf = (server: PinnedMcpServer, effect: ToolEffect = 'write', parameters: object = {}) =>
@@ -441,6 +441,14 @@ describe('a task', () => {
     });
   });
 
+  it('that ends without its result has no answer that can be read', async () => {
+    const { server } = await scripted({ 'tools/call': create, 'tasks/get': () => task({ status: 'completed', result: 'done' }) });
+    const { content } = await toolsOf(server).call(callOf('act'), never());
+    expect(content).toBe(
+      'The MCP server new made the call, but its answer could not be read: its task has ended without a result',
+    );
+  });
+
   it('is asked for again if a request is lost', async () => {
     const { server } = await scripted({
       'tools/call': create,
@@ -608,6 +616,14 @@ describe('an argument that a server wants as a header', () => {
     expect(tools.map(({ tool }) => tool)).toEqual(['good']);
     expect(lost).toMatchObject([{ tools: ['act'], reason: expect.stringContaining('header') }]);
   });
+});
+
+it('a server without a handshake that was not asked for a while is asked what it speaks, and its list is kept', async () => {
+  const checking = openHttpBench({ check_after_ms: 0 });
+  const { server, asked } = await scripted({ 'tools/list': () => ({ result: { tools: [], ttlMs: 60_000 } }) });
+  for (const _ of [1, 2]) await found(server, checking);
+  await checking.close();
+  expect(asked.map(({ method }) => method)).toEqual(['server/discover', 'tools/list', 'server/discover']);
 });
 
 it('the list of a server without a handshake is kept for as long as the server says', async () => {

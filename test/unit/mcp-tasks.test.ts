@@ -36,6 +36,7 @@ const WITH_TASKS = { tools: {}, tasks: { requests: { tools: { call: {} } } } };
 async function started(
   { capabilities = WITH_TASKS, taskSupport = 'required', answers = {} }: Script,
   effect: ToolEffect = 'write',
+  { ports } = bench,
 ) {
   const asked: { method: string; params: Record<string, any> }[] = [];
   const all: Record<string, Reply[]> = { 'tools/call': [{ result: { task: TASK } }], ...answers };
@@ -61,8 +62,8 @@ async function started(
   });
   stops.push(peer.stop);
   const server = serverOf({ id: randomUUID(), name: 'odd', transport_type: 'http', connection_config: { url: peer.url } });
-  const { tools } = await discover([server], { ...bench.ports, openToken, principal: 'local:alice' }, never());
-  const source = createMcpTools(bench.ports, server, tools);
+  const { tools } = await discover([server], { ...ports, openToken, principal: 'local:alice' }, never());
+  const source = createMcpTools(ports, server, tools);
   const sent = (method: string) => asked.filter((one) => one.method === method);
   return { call: (more = {}, signal = never()) => source.call(callOf('act', {}, more), signal), sent };
 }
@@ -137,6 +138,28 @@ describe('a tool of a server with a handshake', () => {
     const unknown = { error: { code: -32602, message: 'Task not found' } };
     const { call } = await started({ answers: { 'tasks/get': [COMPLETED], 'tasks/result': [unknown] } });
     await expect(call()).rejects.toThrow(ToolUncertain);
+  });
+
+  it('whose failed task is not known any more was executed: it is not called again', async () => {
+    const { call, sent } = await started({
+      answers: { 'tasks/get': [FAILED], 'tasks/result': [(response) => response.writeHead(404).end()] },
+    });
+    await expect(call()).rejects.toThrow(ToolUncertain);
+    expect(sent('tools/call')).toHaveLength(1);
+  });
+
+  it('whose task has no id has no answer that can be read', async () => {
+    const { call } = await started({ answers: { 'tools/call': [{ result: { task: { status: 'working' } } }] } });
+    expect((await call()).content).toMatch(/could not be read: it answered with a task without an id$/);
+  });
+
+  it('whose task is silent for too long did not answer in time', async () => {
+    const quick = openHttpBench({ call_ms: 300 });
+    stops.push(quick.close);
+    const slow = { result: { task: { ...TASK, pollInterval: 30_000 } } };
+    const { call, sent } = await started({ answers: { 'tools/call': [slow] } }, 'write', quick);
+    await expect(call()).rejects.toThrow('The MCP server odd did not answer the call in time, and was asked to cancel it');
+    await expect.poll(() => sent('tasks/cancel')).toHaveLength(1);
   });
 
   it('has its task cancelled by a halt', async () => {

@@ -1,8 +1,10 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { measureSize } from '../../src/tools/size-watch.ts';
 import { runWithinLimits, toWorkspaceLimits } from '../../src/tools/workspace-limits.ts';
+import { createWorkspaces } from '../../src/tools/workspaces.ts';
 
 const SETTINGS = { WORKSPACE_MB: 3, WORKSPACE_FILES: 17 };
 const KIB = 1024;
@@ -54,5 +56,40 @@ describe('a workspace of WORKSPACE_MB and WORKSPACE_FILES', () => {
     expect(await callWith(sizes)).toEqual({ content: reason, failed: true, started: false });
     expect(await callWith([], sizes)).toEqual({ content: `written\n[${reason}]`, failed: true, started: true });
     expect(await callWith(sizes.slice(1), sizes.slice(0, 1))).toMatchObject({ content: `written\n[${reason}]`, failed: true });
+  });
+});
+
+describe('the directory of a run', () => {
+  const opened = async (fill: (parent: string, draft: string) => Promise<void>) => {
+    const parent = await mkdtemp(join(tmpdir(), 'perdura-workspaces-'));
+    try {
+      const directory = await createWorkspaces(parent).openDirectory('run', (draft) => fill(parent, draft));
+      return { files: await readdir(directory), left: await readdir(parent) };
+    } finally {
+      await rm(parent, { recursive: true });
+    }
+  };
+
+  it('is the one of the call that was first, if two fill it at once', async () => {
+    const outcome = await opened(async (parent, draft) => {
+      await writeFile(join(draft, 'second'), '');
+      await mkdir(join(parent, 'run'));
+      await writeFile(join(parent, 'run', 'first'), '');
+    });
+    expect(outcome).toEqual({ files: ['first'], left: ['run'] });
+  });
+
+  it('is not there if it could not be filled', async () => {
+    await expect(opened((_parent, draft) => rm(draft, { recursive: true }))).rejects.toThrow(
+      'ENOENT: no such file or directory, rename',
+    );
+  });
+
+  it('is too large if it is too deep to be measured', async () => {
+    const parent = await mkdtemp(join(tmpdir(), 'perdura-deep-'));
+    await mkdir(join(parent, ...Array<string>(130).fill('d')), { recursive: true });
+    const { fault } = await measureSize(parent, { bytes: 1_024 ** 3 });
+    expect(fault).toMatch(/^its size cannot be measured: (?:d\/)+.*lies more than 128 levels deep$/);
+    await rm(parent, { recursive: true });
   });
 });

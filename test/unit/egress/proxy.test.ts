@@ -6,7 +6,7 @@ import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from 'vitest';
-import { dialEgress, resolveAllowedAddresses } from '../../../src/egress/dial.ts';
+import { dialEgress, findAnsweringAddress, resolveAllowedAddresses } from '../../../src/egress/dial.ts';
 import { type EgressProxy, startEgressProxy } from '../../../src/egress/proxy.ts';
 import { egressRules } from '../../../src/egress/rules.ts';
 
@@ -194,6 +194,17 @@ describe('dialling', () => {
       code: 'ECONNREFUSED',
       message: `connect ECONNREFUSED 127.0.0.2:${server.port}; connect ECONNREFUSED 127.0.0.3:${server.port}`,
     });
+  });
+
+  it('finds the address that answers, for clients that dial themselves', async () => {
+    const server = createTcpServer((socket) => socket.resume()).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const target = { hostname: 'name.example', port: (server.address() as AddressInfo).port };
+    const rules = egressRules(['127.0.0.0/8']);
+    expect(await findAnsweringAddress(target, rules, resolving('127.0.0.9', '127.0.0.1'))).toBe('127.0.0.1');
+    // A single one is not tried: the client learns by itself that it does not answer.
+    expect(await findAnsweringAddress(target, rules, resolving('127.0.0.9'))).toBe('127.0.0.9');
+    server.close();
   });
 
   it('never tries an address that was not judged, or was denied', async () => {
