@@ -87,7 +87,7 @@ async function sentIn({ found, leases = [], answer = () => new Response(), onLea
   return { sent, released, end };
 }
 
-const refuses = (headers: HeadersInit) => () => new Response(null, { status: 401, headers });
+const refuses = (headers: Record<string, string>) => () => new Response(null, { status: 401, headers });
 
 it.each<[string, Scene, { sent?: (string | null)[]; released?: string[]; end: number | string }]>([
   ['was removed while it was renewed', { found: ['old', null] }, { sent: [], end: 'mcp_sign_in_needed' }],

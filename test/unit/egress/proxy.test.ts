@@ -466,9 +466,9 @@ describe('the egress proxy', () => {
   });
 
   it.each([
-    ['ends early', 'content-length: 100\r\n\r\nhalf'],
-    ['is not HTTP any more', 'transfer-encoding: chunked\r\n\r\n4\r\nhalf\r\nzz\r\n'],
-  ])('breaks off an answer that %s', async (_what, rest) => {
+    ['ends early', 'content-length: 100\r\n\r\nhalf', 'aborted'],
+    ['is not HTTP any more', 'transfer-encoding: chunked\r\n\r\n4\r\nhalf\r\nzz\r\n', 'socket hang up'],
+  ])('breaks off an answer that %s', async (_what, rest, reason) => {
     const server = createTcpServer((socket) => socket.on('error', () => {}).end(`HTTP/1.1 200 OK\r\n${rest}`)).listen(
       0,
       '127.0.0.1',
@@ -480,7 +480,7 @@ describe('the egress proxy', () => {
     const [, authorization] = auth(admit().token).trim().split(': ');
     const headers = { 'proxy-authorization': authorization };
     const asked = request({ port: at, path: `http://127.0.0.1:${port}/`, headers }).end();
-    await expect(once(asked, 'response').then(([answer]) => text(answer))).rejects.toThrow(/aborted|hang up/);
+    await expect(once(asked, 'response').then(([answer]) => text(answer))).rejects.toThrow(reason);
   });
 
   it.each([
