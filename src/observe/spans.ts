@@ -79,8 +79,8 @@ function describeRun({ name, attributes }: ReadableSpan): { name: string; attrib
     attributes: {
       ...attributes,
       'gen_ai.operation.name': 'invoke_agent',
-      ...(agent ? { 'gen_ai.agent.name': agent } : {}),
-      ...(conversation ? { 'gen_ai.conversation.id': conversation } : {}),
+      'gen_ai.agent.name': agent,
+      'gen_ai.conversation.id': conversation,
     },
   };
 }

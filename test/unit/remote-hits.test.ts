@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { expect, it } from 'vitest';
 import { textWithReason } from '../../src/domain/reason.ts';
 import { searchRemote } from '../../src/knowledge/remote.ts';
@@ -53,3 +55,30 @@ it.each(placesIn(POINTS).map((path) => [path.join('.'), path] as const))(
     expect(faults).toEqual([]);
   },
 );
+
+it.each([
+  ['db.test', true],
+  ['127.0.0.1', false],
+])('a Postgres with TLS at %s is asked for by its name, if that is one', async (host, is_named) => {
+  const hello = Promise.withResolvers<Buffer>();
+  const server = createServer((socket) => {
+    socket.on('error', () => {});
+    socket.once('data', () => {
+      socket.write('S');
+      socket.once('data', (bytes) => {
+        hello.resolve(bytes as Buffer);
+        socket.destroy();
+      });
+    });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const url = `postgres://u:p@${host}:${(server.address() as AddressInfo).port}/d?sslmode=require`;
+  const ports = { fetch: () => Promise.reject(new Error('not asked for')), resolveAddress: async () => '127.0.0.1' };
+  const searching = searchRemote({ source_type: 'pgvector', connection_config: { url, table: 't' } }, [1, 0], {
+    limit: 1,
+    ports,
+  });
+  await expect(searching).rejects.toThrow();
+  expect((await hello.promise).includes(host)).toBe(is_named);
+  server.close();
+});

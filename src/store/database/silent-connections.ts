@@ -55,7 +55,10 @@ export class PooledClient extends pg.Client {
     this.query = ((...args: unknown[]) => {
       const statement_args = config.unnamed ? withoutName(args) : args;
       const callback = statement_args.at(-1);
-      if (typeof callback !== 'function') return mapRejection(query(...statement_args), toStatementError);
+      if (typeof callback !== 'function')
+        return (query(...statement_args) as Promise<unknown>).catch((error: unknown) => {
+          throw toStatementError(error);
+        });
       const onAnswer: Answered = (error, result) => callback(error && toStatementError(error), result);
       return query(...statement_args.slice(0, -1), onAnswer);
     }) as typeof this.query;
@@ -87,13 +90,6 @@ export class PooledClient extends pg.Client {
   }
 }
 
-function mapRejection(answer: unknown, failed: (error: unknown) => unknown): unknown {
-  if (!(answer instanceof Promise)) return answer;
-  return answer.catch((error: unknown) => {
-    throw failed(error);
-  });
-}
-
 interface PooledConfig extends pg.ClientConfig {
   /**
    * True if statements must not be prepared under names, which a pooler that shares connections between transactions would lose.
@@ -103,8 +99,8 @@ interface PooledConfig extends pg.ClientConfig {
 
 /** Returns the arguments of a query without the name of its statement. */
 function withoutName([statement, ...rest]: unknown[]): unknown[] {
-  if (typeof statement !== 'object' || statement === null || !('name' in statement)) return [statement, ...rest];
-  const { name: _, ...unnamed } = statement;
+  if (typeof statement === 'string') return [statement, ...rest];
+  const { name: _, ...unnamed } = statement as pg.QueryConfig;
   return [unnamed, ...rest];
 }
 

@@ -79,18 +79,18 @@ const REFUSED = /^(42501|42883|0A|55000)/;
 const silent = new WeakSet<pg.Pool>();
 
 /**
- * Returns the position of the server's log; null if the server does not report it, or is a standby, whose record another server
+ * Returns the position of the server's log; undefined if the server does not report it, or is a standby, whose record another server
  * keeps.
  */
-async function logPlace(pool: pg.Pool): Promise<LogPlace | null> {
-  if (silent.has(pool)) return null;
+async function logPlace(pool: pg.Pool): Promise<LogPlace | undefined> {
+  if (silent.has(pool)) return undefined;
   try {
-    return (await row<LogPlace>(pool, sql.readLogPlace())) ?? null;
+    return await row<LogPlace>(pool, sql.readLogPlace());
   } catch (error) {
     // The pool reports a refusal as an outage, although this server works.
     const { code } = (error instanceof OutageError ? error.cause : error) as pg.DatabaseError;
     if (!REFUSED.test(code ?? '')) throw error;
     silent.add(pool);
-    return null;
+    return undefined;
   }
 }

@@ -1,0 +1,16 @@
+import { expect, it } from 'vitest';
+import { openConnection } from '../../src/store/database/reachable.ts';
+
+/** Nothing listens on port 1, and there are no such folders. */
+it.each([
+  ['postgres://u@127.0.0.1:1/d', /^Postgres at 127\.0\.0\.1:1, database d, cannot be used \(DATABASE_URL\): .*ECONNREFUSED/],
+  ['postgres:///d?host=/nowhere', /^Postgres at \/nowhere:5432, database d, cannot be used .*ENOENT/],
+  ['/nowhere d', /^Postgres at its socket cannot be used .*ENOENT/],
+])('a database that cannot be reached is named by its address: %s', async (url, sentence) => {
+  await expect(openConnection(url, 'perdura test')).rejects.toThrow(sentence);
+});
+
+it('the setting that has the address is named', async () => {
+  const connecting = openConnection('postgres://u@127.0.0.1:1/d', 'perdura test', { setting: 'DATABASE_DIRECT_URL' });
+  await expect(connecting).rejects.toThrow('cannot be used (DATABASE_DIRECT_URL): ');
+});
