@@ -44,7 +44,10 @@ export function supervise(servers: readonly Restartable[], { log, on_restart }: 
       if (stopping.signal.aborted) return;
       restarts.push(performance.now());
       log(`${server.name} has died; restarting it`);
-      await server.restart().then(on_restart, (error: Error) => log(error.message));
+      await server
+        .restart()
+        .then(on_restart)
+        .catch((error: Error) => log(error.message));
     }
   }
 
