@@ -29,20 +29,17 @@ export async function startOddHttpMcpServer(
   const sessions = new Set<string>();
   /** The session of each call that was executed. */
   const acted: (string | undefined)[] = [];
-  const server = createServer(async (request, response) => {
-    const session = request.headers['mcp-session-id'] as string | undefined;
-    if (request.method === 'GET') return void openStream(response, request);
-    if (request.method !== 'POST') return void response.writeHead(405).end();
-    const message = (await json(request)) as McpMessage;
-    const { id, method, params = {} } = message;
-    if (manner(message, response, request)) return;
+  /** The sessions that clients have ended. */
+  const ended: (string | undefined)[] = [];
+  /** Answers a message as usual. */
+  function answer({ id, method, params = {} }: McpMessage, response: ServerResponse, request: IncomingMessage): void {
     if (id === undefined) return void response.writeHead(202).end();
     if (method === 'initialize') {
       const fresh = randomUUID();
       sessions.add(fresh);
       response.setHeader('mcp-session-id', fresh);
     }
-    if (method === 'tools/call') acted.push(session);
+    if (method === 'tools/call') acted.push(request.headers['mcp-session-id'] as string | undefined);
     const results: Record<string, object> = {
       initialize: {
         protocolVersion: params.protocolVersion,
@@ -53,11 +50,20 @@ export async function startOddHttpMcpServer(
       'tools/call': { content: [{ type: 'text', text: 'acted' }] },
     };
     reply(response, id, { result: results[method] ?? {} });
+  }
+  const server = createServer(async (request, response) => {
+    if (request.method === 'GET') return void openStream(response, request);
+    if (request.method === 'DELETE') ended.push(request.headers['mcp-session-id'] as string | undefined);
+    if (request.method !== 'POST') return void response.writeHead(405).end();
+    const message = (await json(request)) as McpMessage;
+    if (!manner(message, response, request)) answer(message, response, request);
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`,
+    answer,
     acted,
+    ended,
     sessions,
     async stop() {
       server.closeAllConnections();
