@@ -25,13 +25,17 @@ afterEach(() => vendor.stop());
 const provider = providerOf({ provider_type: 'anthropic', api_key_token_name: 'vendor-key', default_model: 'claude-test' });
 const tool = { name: 'add', description: 'Adds', parameters: { type: 'object', properties: {} }, effect: 'read' as const };
 
+async function open(definition: Partial<Definition> = {}) {
+  const options = { default_runtime: { base_url: 'http://127.0.0.1:9', model: null }, vendor_url: vendor.url, ...DIRECT };
+  return (await selectRuntime({ provider, tools: [], ...definition }, caller, options)).runtime;
+}
+
 async function exchange(
   values: Partial<Exchange> = {},
   definition: Partial<Definition> = {},
   signal = new AbortController().signal,
 ) {
-  const options = { default_runtime: { base_url: 'http://127.0.0.1:9', model: null }, vendor_url: vendor.url, ...DIRECT };
-  const { runtime } = await selectRuntime({ provider, tools: [], ...definition }, caller, options);
+  const runtime = await open(definition);
   let streamed = '';
   const answer = await runtime.exchange(exchangeOf({ tools: [tool], ...values }), (delta) => (streamed += delta), signal);
   return { ...answer, streamed };
@@ -228,6 +232,47 @@ describe('a session whose task has ended', () => {
   it('is not taken for ended if the vendor refuses', async () => {
     vendor.refuse({ status: 403 });
     await expect(end({ cursor: { session_id: 'gone', seen: null }, started_at: null })).rejects.toThrow('scripted refusal');
+  });
+});
+
+describe('the session of a run that has ended', () => {
+  const signal = new AbortController().signal;
+  /** Sessions of three runs that failed before a reply was recorded, and what is archived after the end of the second one. */
+  async function endSecond(started_at: Date | null) {
+    for (const task_id of ['first', 'second', 'third']) {
+      vendor.refuse({ status: 400, path: /events\/stream/ });
+      await failure(exchange({ task_id }));
+    }
+    await (await open()).end?.({ task_id: 'second', cursor: null, started_at }, signal);
+    return vendor.sessions.map(({ metadata, archived_at }) => [metadata.perdura_task, archived_at !== null]);
+  }
+
+  it.each([
+    ['of a run that has just begun, by a clock that is behind', () => new Date()],
+    ['of a run without a time', () => null],
+    ['of a run that began a day ago', () => new Date(Date.now() - 86_400_000)],
+  ])('is found without a reply and archived, and no other: %s', async (_, started_at) => {
+    expect(await endSecond(started_at())).toEqual([
+      ['first', false],
+      ['second', true],
+      ['third', false],
+    ]);
+  });
+
+  it('is not searched for among those that were created before the run', async () => {
+    expect(await endSecond(new Date(Date.now() + 60_000))).not.toContainEqual([expect.any(String), true]);
+  });
+
+  it('is archived by the recorded position, unless it was', async () => {
+    vendor.script(agentAsks({ name: 'add' }));
+    const { cursor } = await exchange({ task_id: 'asks' });
+    const runtime = await open();
+    const end = (more: object) =>
+      runtime.end?.({ task_id: 'x', cursor: { ...(cursor as object), ...more }, started_at: null }, signal);
+    await end({ archived: true });
+    expect(vendor.sessions[0]?.archived_at).toBeNull();
+    await end({});
+    expect(vendor.sessions[0]?.archived_at).toEqual(expect.any(String));
   });
 });
 

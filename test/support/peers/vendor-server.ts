@@ -78,7 +78,11 @@ export async function startVendorServer() {
   }
 
   const chats: Json[] = [];
-  const routes: [string, RegExp, (place: { id: string; body: Json; response: ServerResponse }) => unknown][] = [
+  const routes: [
+    string,
+    RegExp,
+    (place: { id: string; query: URLSearchParams; body: Json; response: ServerResponse }) => unknown,
+  ][] = [
     [
       'GET',
       /^\/v1\/models$/,
@@ -100,7 +104,7 @@ export async function startVendorServer() {
       /^\/v1\/environments$/,
       ({ body }) => kept(environments, { id: `env_${environments.length + 1}`, type: 'environment', ...body }),
     ],
-    ['GET', /^\/v1\/sessions$/, () => page(sessions.map(shown))],
+    ['GET', /^\/v1\/sessions$/, ({ query }) => page(sessions.filter((session) => fits(session, query)).map(shown))],
     [
       'POST',
       /^\/v1\/sessions$/,
@@ -109,6 +113,7 @@ export async function startVendorServer() {
           id: `session_${sessions.length + 1}`,
           type: 'session',
           status: 'idle',
+          created_at: new Date(Date.now() - LATE_MS).toISOString(),
           archived_at: null,
           metadata: {},
           ...body,
@@ -147,7 +152,7 @@ export async function startVendorServer() {
   const one = (id: string) => sessions.find((session) => session.id === id) as Session;
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { pathname } = new URL(request.url ?? '/', 'http://x');
+    const { pathname, searchParams: query } = new URL(request.url ?? '/', 'http://x');
     const body = JSON.parse((await text(request)) || '{}') as Json;
     const refused = refusals.findIndex(({ path = /./ }) => path.test(pathname));
     const [refusal] = refused < 0 ? [] : refusals.splice(refused, 1);
@@ -160,7 +165,7 @@ export async function startVendorServer() {
     const found = routes.find(([method, path]) => method === request.method && path.test(pathname));
     const id = found?.[1].exec(pathname)?.[1] ?? '';
     const known = id === '' || one(id) !== undefined;
-    const answer = known ? found?.[2]({ id, body, response }) : undefined;
+    const answer = known ? found?.[2]({ id, query, body, response }) : undefined;
     if (answer === undefined && found && known) return;
     response.writeHead(found && known ? 200 : 404, { 'content-type': 'application/json' });
     response.end(JSON.stringify(answer ?? { type: 'error', error: { type: 'not_found_error', message: pathname } }));
@@ -191,6 +196,14 @@ const page = (data: Json[]) => ({ data, next_page: null, prev_page: null });
 const shown = ({ events: _, watchers: __, ...session }: Json): Json => session;
 
 const AT = '2026-01-01T00:00:00Z';
+/** How far the vendor's clock is behind: nearly as far as the service allows for. */
+const LATE_MS = 299_000;
+
+/** True if a list with these conditions has the session. */
+const fits = ({ agent, archived_at, created_at }: Json, query: URLSearchParams): boolean =>
+  (query.get('agent_id') ?? agent) === agent &&
+  (query.get('include_archived') === 'true' || archived_at === null) &&
+  Date.parse(created_at) >= Date.parse(query.get('created_at[gte]') ?? AT);
 
 /** Sends the same answer to every chat, streamed in the vendor's format. */
 function tellMessage(response: ServerResponse, model: string): undefined {
