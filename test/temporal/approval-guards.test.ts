@@ -29,12 +29,16 @@ async function customTool(name: string, description: string, by: Client = here.a
 
 /** A server with one tool of this name, whose tools have been listed. */
 async function server(tool: string, mark: string, more: object = {}): Promise<string> {
+  const id = await unlistedServer(tool, mark, more);
+  await here.alice.ok(here.alice.post(`/api/mcps/${id}/tools/refresh`));
+  return id;
+}
+
+async function unlistedServer(tool: string, mark: string, more: object = {}): Promise<string> {
   const connection_config = { command: process.execPath, args: [`${SERVERS}/odd.mjs`, `named:${tool}`, mark], env: {} };
   const paths = [MODULES, process.execPath, SERVERS];
   const values = { name: `srv${++made}`, transport_type: 'stdio', connection_config, paths, ...more };
-  const { id } = await here.alice.ok(here.alice.post('/api/mcps', values));
-  await here.alice.ok(here.alice.post(`/api/mcps/${id}/tools/refresh`));
-  return id;
+  return (await here.alice.ok(here.alice.post('/api/mcps', values))).id;
 }
 
 const agentOf = async (workflow_id: string) => {
@@ -66,6 +70,12 @@ const KINDS: Record<string, (by?: Client) => Promise<Scene>> = {
   async mcp() {
     const name = `post${++made}`;
     const id = await server(name, ' guarded');
+    const rename = () => here.alice.ok(here.alice.put(`/api/mcps/${id}`, { name: `renamed${++made}` }));
+    return { ...(await scene({ mcp_server_ids: [id] }, name)), described: / guarded$/, rename };
+  },
+  async 'mcp whose tools were not listed when it was saved'() {
+    const name = `late${++made}`;
+    const id = await unlistedServer(name, ' guarded');
     const rename = () => here.alice.ok(here.alice.put(`/api/mcps/${id}`, { name: `renamed${++made}` }));
     return { ...(await scene({ mcp_server_ids: [id] }, name)), described: / guarded$/, rename };
   },

@@ -1,9 +1,87 @@
 import { describe, expect, it } from 'vitest';
-import { refuseChoices, type ToolChoices } from '../../../src/domain/tool-choice.ts';
-import { runGuards } from '../../../src/domain/tool-guards.ts';
+import { type AgentTool, asksFirst, fitsTool, namesOfTool, pinGuards, runGuards } from '../../../src/domain/tool-guards.ts';
+import { freeToolName, modelName } from '../../../src/domain/tool-names.ts';
+
+/** A tool of each kind of source; the last ones have names that a model cannot write. */
+const TOOLS: AgentTool[] = [
+  { tool: 'builtin:glob', own: 'glob', prefix: 'builtin' },
+  { tool: 'custom:1', own: 'send', prefix: 'custom' },
+  { tool: 'mcp:2:post', own: 'post', prefix: 'mail' },
+  { tool: 'mcp:3:pöst me', own: 'pöst me', prefix: 'mail' },
+  { tool: 'definition:order', own: 'order', prefix: 'defined' },
+];
+const NAMES = { custom: new Map([['1', 'send']]), mcp: new Map(['2', '3'].map((id) => [id, 'mail'])) };
+
+/** The names under which a run offers a tool, as more and more of them are taken. */
+function listOffers({ own, prefix }: AgentTool): string[] {
+  const used_names = new Set<string>();
+  for (let count = 0; count < 4; count += 1) used_names.add(freeToolName(modelName(own), prefix, used_names));
+  return [...used_names];
+}
+
+const offer = (tool: AgentTool, name: string) => ({
+  name,
+  effect: 'read' as const,
+  origin: { tool: tool.tool, names: namesOfTool(tool) },
+});
+
+describe.each(TOOLS)('the tool $tool', (tool) => {
+  const offers = listOffers(tool);
+
+  it('is offered under its own name, its prefixed one, and numbered ones, and each of them fits it', () => {
+    expect(new Set(offers).size).toBe(4);
+    expect(offers.filter((name) => !fitsTool(name, tool))).toEqual([]);
+  });
+
+  it('asks first under each name, whichever of its names is listed without a pin', () => {
+    const asking = namesOfTool(tool).flatMap((listed) =>
+      offers.map((name) => [listed, name, asksFirst({ approval_tools: [listed] }, offer(tool, name))]),
+    );
+    expect(asking.filter(([, , asks]) => !asks)).toEqual([]);
+  });
+
+  it('asks first if it is pinned, whatever is listed and however it is called', () => {
+    for (const name of ['x', ...offers])
+      expect(asksFirst({ approval_tools: [], guarded_tools: [tool.tool] }, offer(tool, name))).toBe(true);
+  });
+
+  it('asks first if another tool is offered under the listed name', () => {
+    const taker: AgentTool = { tool: 'custom:9', own: modelName(tool.own), prefix: 'custom' };
+    const agent = {
+      approval_tools: [tool.own],
+      approval_guards: pinGuards([tool.own], { before: [], tools: [taker], tools_by_identity: new Map() }).guards,
+    };
+    expect(asksFirst(runGuards(agent, NAMES), offer(tool, offers[1]!))).toBe(true);
+  });
+
+  it('does not ask first for the names of others', () => {
+    const others = TOOLS.filter((one) => one !== tool).flatMap(namesOfTool);
+    for (const name of offers)
+      expect(asksFirst({ approval_tools: ['x', ...others], guarded_tools: ['custom:x'] }, offer(tool, name))).toBe(false);
+  });
+
+  it('asks first by its effect, and a tool of unknown effect as a write', () => {
+    const shown = offer(tool, offers[0]!);
+    const ask = (effect: 'read' | 'write' | undefined, approved: 'read' | 'write') =>
+      asksFirst({ approval_tools: [], approve_effects: [approved] }, { ...shown, effect });
+    expect([
+      ask('read', 'read'),
+      ask('write', 'read'),
+      ask('read', 'write'),
+      ask('write', 'write'),
+      ask(undefined, 'write'),
+    ]).toEqual([...[true, false, false, true, true]]);
+    expect(asksFirst({ approval_tools: [] }, shown)).toBe(false);
+  });
+});
+
+it('a tool of the client always waits', () => {
+  const origin = { tool: 'client:pick', names: ['pick'] };
+  expect(asksFirst({ approval_tools: [] }, { name: 'pick', effect: 'read', origin })).toBe(true);
+});
 
 /** The names that the tools have now. */
-const NAMES = {
+const PRESENT_NAMES = {
   custom: new Map([['1', 'pay out']]),
   mcp: new Map([['2', 'my bank']]),
 };
@@ -23,30 +101,11 @@ describe('the guards of a run', () => {
     ['later', null, ['later']],
   ])('%s of %s are %j', (name, tool, approval_tools) => {
     const agent = { approval_tools: [name], approval_guards: [{ name, tool }], approve_effects: [] };
-    expect(runGuards(agent, NAMES)).toEqual({ approval_tools, ...(tool === null ? {} : { guarded_tools: [tool] }) });
+    expect(runGuards(agent, PRESENT_NAMES)).toEqual({ approval_tools, ...(tool === null ? {} : { guarded_tools: [tool] }) });
   });
 
   it('include names that are pinned to no tool, and effects', () => {
     const agent = { approval_tools: ['later'], approval_guards: [], approve_effects: ['write'] };
-    expect(runGuards(agent, NAMES)).toEqual({ approval_tools: ['later'], approve_effects: ['write'] });
-  });
-});
-
-describe('choices that a client makes instead of the model', () => {
-  const refuse = (base_url: string | null, choices: ToolChoices) => () =>
-    refuseChoices({ name: 'Vendor', provider_type: 'anthropic', base_url }, choices);
-
-  it.each<[string, ToolChoices]>([
-    ['tool_choice', { forced_tools: ['bash'] }],
-    ['parallel_tool_calls', { parallel_tool_calls: false }],
-  ])('are refused in a session at the vendor: %s', (path, choices) => {
-    const message = expect.stringContaining(`take no ${path}`);
-    expect(refuse(null, choices)).toThrow(expect.objectContaining({ kind: 'invalid', message, errors: [{ path, message }] }));
-    expect(refuse('http://gateway', choices)).not.toThrow();
-    expect(() => refuseChoices(null, choices)).not.toThrow();
-  });
-
-  it('are allowed there if there are none', () => {
-    expect(refuse(null, {})).not.toThrow();
+    expect(runGuards(agent, PRESENT_NAMES)).toEqual({ approval_tools: ['later'], approve_effects: ['write'] });
   });
 });
