@@ -79,6 +79,11 @@ async function take(events: AsyncGenerator<StoredEvent>, count: number): Promise
   return seen;
 }
 
+/** Notes the number of each event until the reader is stopped. */
+async function collect(events: AsyncGenerator<StoredEvent>, seen: number[]): Promise<void> {
+  for await (const { seq } of events) seen.push(seq);
+}
+
 describe('following a workflow', () => {
   it('reads past events and continues live, each event once, without reading again', async () => {
     const memory = world();
@@ -375,6 +380,33 @@ describe('readers of one run that are behind', () => {
     expect(first.length).toBeGreaterThan(LARGE_BYTES);
     expect(first === second).toBe(true);
     expect(loads).toBe(1);
+    stop.abort();
+  });
+
+  it.each([1, 2])('receive what was written while one of them was reading a record of %i events', async (count) => {
+    const { source, ...memory } = world();
+    const answered = Promise.withResolvers<void>();
+    const log = withSharedPages({
+      ...source.log,
+      async read(...asked) {
+        const page = await source.log.read(...asked);
+        await answered.promise;
+        return page;
+      },
+    });
+    for (let number = 1; number <= count; number += 1) memory.write(event(`before ${number}`));
+    const stop = new AbortController();
+    const read = (seen: number[]) => void collect(follow({ ...source, log }, { workflow_id: 'w', after: 0 }, stop.signal), seen);
+    const [early, late]: number[][] = [[], []];
+    read(early!);
+    await expect.poll(memory.reads).toBe(1);
+    memory.announce(memory.write(event('meanwhile')));
+    // Begins after the notice, and joins the read that began before it.
+    read(late!);
+    await expect.poll(memory.watching).toBe(2);
+    answered.resolve();
+    const all = memory.record.map(({ seq }) => seq);
+    await expect.poll(() => [early, late]).toEqual([all, all]);
     stop.abort();
   });
 
