@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startDemoModel } from '../../src/embedded/demo-model.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { leftBehind, listRunInputs, startRenewing } from '../support/machine/left-behind.ts';
 import { asks, says } from '../support/peers/model-server.ts';
 import { spentOnSteps } from '../support/runs/spent.ts';
 
@@ -140,6 +141,22 @@ describe('memory in a run', () => {
     expect(found.map(({ key }: { key: string }) => key).sort()).toEqual(['a', 'b', 'c']);
     expect(found[0].task_id).toBe(task_id);
     expect(await logsOf(id, 'memory_stored')).toMatchObject([{ keys: ['a', 'b', 'c'] }]);
+  });
+
+  it('keeps the facts of a run that continues in a new history, each of which begins with the same settings', async () => {
+    const id = await here.workflow({ agent: { builtin_tools: ['manage_todo_list'] }, workflow: { auto_memory: true } });
+    const facts = [{ key: 'kept', value: 'from the last history' }];
+    const todo = asks({ name: 'manage_todo_list', args: {} });
+    here.model.script(todo, todo, todo, says('done'), says(JSON.stringify({ facts })));
+    const task_id = await leftBehind(here, id);
+    await startRenewing(here, task_id, { max_turns: 20, renew_after: 1, auto_memory: true });
+    expect(await here.ended(task_id)).toMatchObject({ status: 'completed', response: 'done', turns: 3 });
+    const inputs = await listRunInputs(here, task_id);
+    expect(inputs.map(({ state }) => state?.turns ?? 0)).toEqual([3, 2, 1, 0]);
+    for (const { state: _, decided: __, ...rest } of inputs)
+      expect(rest).toEqual({ task_id, max_turns: 20, renew_after: 1, auto_memory: true, queued: false });
+    const found = (await here.alice.get(`/api/memories?agent_id=${await agentOf(id)}`)).body;
+    expect(found).toMatchObject([{ key: 'kept', value: 'from the last history', task_id }]);
   });
 
   it('completes a run whose facts cannot be had', async () => {

@@ -1,6 +1,7 @@
 import { v7 as uuid } from 'uuid';
 import type { NewTask } from '../../../src/store/runs/new-task.ts';
 import { pinDefinition } from '../../../src/store/runs/pin.ts';
+import { type RunInput, toRunId } from '../../../src/temporal/names.ts';
 import type { TestInstallation } from '../installation.ts';
 
 /** Creates a task that is recorded but unknown to the engine, as if the server had died in between. */
@@ -29,7 +30,16 @@ export const labelsOf = (workflow_id: string) => ({
 export async function startRenewing(
   { driver }: TestInstallation,
   task_id: string,
-  { max_turns, renew_after }: { max_turns: number; renew_after: number },
+  run: Required<Pick<RunInput, 'max_turns' | 'renew_after'>> & Pick<RunInput, 'auto_memory'>,
 ) {
-  await driver.engine.start({ task_id, max_turns, queued: false, renew_after }, labelsOf('test'));
+  await driver.engine.start({ task_id, queued: false, ...run }, labelsOf('test'));
+}
+
+/** Returns the input of each execution of a run, the latest first; `run_id` names one to begin with. */
+export async function listRunInputs(here: TestInstallation, task_id: string, run_id?: string): Promise<RunInput[]> {
+  const { events } = await here.driver.client.workflow.getHandle(toRunId(task_id), run_id).fetchHistory();
+  const started = events?.[0]?.workflowExecutionStartedEventAttributes;
+  const input = JSON.parse(Buffer.from(started?.input?.payloads?.[0]?.data ?? []).toString());
+  const earlier = started?.continuedExecutionRunId;
+  return [input, ...(earlier ? await listRunInputs(here, task_id, earlier) : [])];
 }
