@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, describe, expect, it } from 'vitest';
+import { fileReader } from '../../src/knowledge/extract.ts';
 import { ParserFailure } from '../../src/parsers/failure.ts';
-import { createParserPool, type JobRules } from '../../src/parsers/pool.ts';
+import { createParserPool, type JobRules, type ParserPool } from '../../src/parsers/pool.ts';
 
 const pool = createParserPool({ processes: 2 });
 afterAll(() => pool.close());
@@ -26,6 +27,9 @@ function isOwnParser(pid: string): boolean {
     return false;
   }
 }
+
+/** The processes that parse for this one. */
+const listParsers = () => readdirSync('/proc').filter((pid) => /^\d+$/.test(pid) && isOwnParser(pid));
 
 describe('the parser pool', () => {
   it('gives what a job comes to, and the sentence of one that cannot be done', async () => {
@@ -78,12 +82,40 @@ describe('the parser pool', () => {
 
   it.runIf(process.platform === 'linux')('has nothing of the service in the environment of its processes', async () => {
     await pool.run('page', '', rules());
-    const environments = readdirSync('/proc')
-      .filter((pid) => /^\d+$/.test(pid) && isOwnParser(pid))
-      .map((pid) => readFileSync(`/proc/${pid}/environ`, 'latin1'));
+    const environments = listParsers().map((pid) => readFileSync(`/proc/${pid}/environ`, 'latin1'));
     expect(environments).not.toEqual([]);
     for (const text of environments) expect(text).not.toMatch(/(?:^|\0)(?!NODE_CHANNEL_)[A-Z]/);
   });
+
+  /** Jobs, and whether they run once because their input might take the process over. */
+  const JOBS: [string, once: boolean, (of: ParserPool) => Promise<unknown>][] = [
+    ['a page', false, (of) => of.run('page', '<h1>A</h1>', rules())],
+    ['a setting that is refused', false, (of) => of.run('outputSchema', { type: 'nonsense' }, rules())],
+    ['a document', true, (of) => readFile(of, 'a.txt', 'A document')],
+    ['a document without text', true, (of) => readFile(of, 'a.html', '<p></p>')],
+    ['a document that cannot be read', true, (of) => readFile(of, 'a.json', '{')],
+    ['a document that is none', true, (of) => readFile(of, 'a.pdf', 'not a PDF')],
+    ['a page, as a job that runs once', true, (of) => of.run('page', 'x', rules({ once: true }))],
+  ];
+  const readFile = (of: ParserPool, filename: string, text: string) =>
+    fileReader(of, { deadline_ms: 20_000, patience_ms: 20_000 })({ filename, content: Buffer.from(text), owner: 'alice' });
+
+  it.runIf(process.platform === 'linux').each(JOBS)(
+    'after %s, gives the process another job unless that one runs once: %s',
+    async (_, once, job) => {
+      const others = listParsers();
+      const own = createParserPool({ processes: 2 });
+      const listOwn = () => listParsers().filter((pid) => !others.includes(pid));
+      await own.run('page', 'first', rules());
+      const [first] = listOwn();
+      await job(own).catch((error) => expect(error.message).not.toBe(''));
+      expect(listOwn()).toEqual(once ? [] : [first]);
+      expect(await own.run('page', 'next', rules({ owner: 'bob' }))).toBe('next');
+      expect(listOwn().includes(first!)).toBe(!once);
+      await own.close();
+      expect(listOwn()).toEqual([]);
+    },
+  );
 
   it('ends running jobs when it is closed', async () => {
     const own = createParserPool({ processes: 2 });
