@@ -353,6 +353,36 @@ it('keeps no automatic memory beyond what its owner may store, and reports it in
   for (const filler of fillers) await here.alice.ok(here.alice.del(`/api/skills/${filler}`));
 });
 
+describe('an item of a dataset that is made from a run', () => {
+  const LONG = 'z'.repeat(3_000);
+  const ask = (command: string) => asks({ name: 'bash', args: { command } });
+  /** Runs in which one part is long, and the item has a copy of it. */
+  const LONG_PARTS: Record<string, { prompt?: string; answers: Parameters<typeof here.model.script> }> = {
+    prompt: { prompt: LONG, answers: [says('Short.')] },
+    answer: { answers: [says(LONG)] },
+    'arguments of a call': { answers: [ask(`: ${LONG}`), says('Short.')] },
+    'result of a call': { answers: [ask('head -c 3000 /dev/zero | tr "\\0" z'), says('Short.')] },
+  };
+
+  it.each(Object.keys(LONG_PARTS))('is stored only if its owner has room for what it copies: the %s', async (part) => {
+    const { alice, model } = here;
+    const { prompt = 'Go.', answers } = LONG_PARTS[part]!;
+    const workflow_id = await here.workflow({ agent: { builtin_tools: ['bash'] } });
+    model.script(...answers);
+    const task_id = await here.prompt(workflow_id, prompt);
+    expect(await here.ended(task_id)).toMatchObject({ status: 'completed' });
+    const { id } = await alice.ok(alice.post('/api/datasets', { name: name() }), 201);
+    const fillers: string[] = [];
+    for (let kept = await skill(alice, 2_000); kept.status === 201; kept = await skill(alice, 2_000)) fillers.push(kept.body.id);
+    const add = () => alice.post(`/api/datasets/${id}/items`, { task_id });
+    const refused = await add();
+    for (const filler of fillers) await alice.ok(alice.del(`/api/skills/${filler}`));
+    expect(refused).toMatchObject({ status: 413, body: { code: 'stored_bytes_limit' } });
+    expect(JSON.stringify((await alice.ok(add(), 201)) as unknown).length).toBeGreaterThan(3_000);
+    await alice.ok(alice.del(`/api/datasets/${id}`));
+  });
+});
+
 it('refuses a task of every kind with 429 once as many run as allowed, whatever it starts from', {
   timeout: 60_000,
 }, async () => {
