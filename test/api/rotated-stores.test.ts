@@ -13,20 +13,46 @@ afterAll(() => here.stop());
 
 const rowsOf = async <T>(text: string) => (await here.core.database.pool.query(text)).rows as T[];
 
+/** Keeps every row as it is now, so that a place can be put back. */
+async function keepRows(): Promise<void> {
+  const tables = await rowsOf<{ name: string }>("SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public'");
+  await rowsOf('CREATE SCHEMA kept');
+  for (const { name } of tables) await rowsOf(`CREATE TABLE kept."${name}" AS TABLE public."${name}"`);
+}
+
+/** Puts back what was sealed in one place when the rows were kept. */
+async function putBack(place: string): Promise<void> {
+  const [table = '', column = ''] = place.split('.');
+  const keys = await rowsOf<{ name: string }>(
+    `SELECT a.attname AS name FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey)
+      WHERE i.indrelid = 'public."${table}"'::regclass AND i.indisprimary`,
+  );
+  const columns = column.startsWith('caller') ? [column, 'caller_token'] : [column, column.replace('key_id', 'sealed')];
+  const set = [...new Set(columns)].map((name) => `"${name}" = k."${name}"`).join(', ');
+  const same = keys.map(({ name }) => `t."${name}" = k."${name}"`).join(' AND ');
+  await rowsOf(`UPDATE public."${table}" t SET ${set} FROM kept."${table}" k WHERE ${same}`);
+}
+
+/** The ids of the keys that the values of one place are sealed with. */
+async function keysOf(place: string): Promise<string[]> {
+  const [table = '', column = ''] = place.split('.');
+  const ids = column.endsWith('key_id')
+    ? `SELECT DISTINCT "${column}" AS id FROM "${table}" WHERE "${column}" IS NOT NULL`
+    : `SELECT DISTINCT (regexp_matches("${column}"::text, '\\{\\{sealed:([^:]+):', 'g'))[1] AS id FROM "${table}"`;
+  return (await rowsOf<{ id: string }>(`${ids} ORDER BY 1`)).map(({ id }) => id);
+}
+
 /** Every place of the database that holds something sealed, with the ids of the keys it is sealed with. */
 async function sealedPlaces(): Promise<Record<string, string[]>> {
-  const columns = await rowsOf<{ place: string; column: string; type: string }>(
-    `SELECT c.table_name AS place, c.column_name AS column, c.data_type AS type FROM information_schema.columns c
-      WHERE c.table_schema = 'public' AND (c.column_name LIKE '%key_id' OR c.data_type = 'jsonb') ORDER BY 1, 2`,
+  const columns = await rowsOf<{ place: string }>(
+    `SELECT c.table_name || '.' || c.column_name AS place FROM information_schema.columns c
+      WHERE c.table_schema = 'public' AND (c.column_name LIKE '%key_id' OR c.data_type = 'jsonb')
+      ORDER BY c.table_name, c.column_name`,
   );
   const found: Record<string, string[]> = {};
-  for (const { place, column, type } of columns) {
-    const ids =
-      type === 'jsonb'
-        ? `SELECT DISTINCT (regexp_matches("${column}"::text, '\\{\\{sealed:([^:]+):', 'g'))[1] AS id FROM "${place}"`
-        : `SELECT DISTINCT "${column}" AS id FROM "${place}" WHERE "${column}" IS NOT NULL`;
-    const rows = await rowsOf<{ id: string }>(`${ids} ORDER BY 1`);
-    if (rows.length > 0) found[`${place}.${column}`] = rows.map(({ id }) => id);
+  for (const { place } of columns) {
+    const ids = await keysOf(place);
+    if (ids.length > 0) found[place] = ids;
   }
   return found;
 }
@@ -41,6 +67,7 @@ it('everything that is sealed opens with the new key alone once keys were rotate
   const { id: mcp_server } = await alice.ok(alice.post('/api/mcps', server), 201);
   const vectors = { url: 'https://vectors.example', collection: 'c', api_key: 'key-of-the-source' };
   await alice.ok(alice.post('/api/knowledge-sources', { name: 's', source_type: 'vector_db', connection_config: vectors }), 201);
+  await alice.ok(alice.post('/api/webhook-secret/rotate'), 201);
   await alice.ok(alice.post('/api/webhook-secret/rotate'), 201);
   const workflow_id = await here.workflow({ agent: { provider_id: null, model: 'm', mcp_server_ids: [mcp_server] } });
   const schedule = { name: 'sealed', workflow_id, prompt: 'x', interval_value: 1, interval_unit: 'weeks' };
@@ -76,10 +103,21 @@ it('everything that is sealed opens with the new key alone once keys were rotate
     'stored_tokens.key_id',
     'tasks.caller_key_id',
     'webhook_secrets.key_id',
+    'webhook_secrets.previous_key_id',
   ]);
+  await keepRows();
   const fresh = `fresh:${randomBytes(32).toString('base64')}`;
-  await rotateKeys(here.core.database, keyRing(`${fresh},${setting.encryption_keys}`));
+  const rotate = () => rotateKeys(here.core.database, keyRing(`${fresh},${setting.encryption_keys}`));
+  await rotate();
   const after = Object.fromEntries(Object.keys(before).map((place) => [place, ['fresh']]));
+  expect(await sealedPlaces()).toEqual(after);
+  // What is sealed next to it has the new key already, as after a change between the new setting and the command.
+  for (const place of Object.keys(before)) {
+    await putBack(place);
+    expect({ place, keys: await keysOf(place) }).toEqual({ place, keys: before[place] });
+    await rotate();
+    expect({ place, keys: await keysOf(place) }).toEqual({ place, keys: ['fresh'] });
+  }
   expect(await sealedPlaces()).toEqual(after);
   const renewed = mcpSignInStore(here.core.database, keyRing(fresh));
   expect((await renewed.find(place))?.tokens).toEqual(tokens);
