@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ForkSource, planFork } from '../../src/temporal/start/fork.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { leftBehind } from '../support/machine/left-behind.ts';
+import { leftBehind, listRunInputs } from '../support/machine/left-behind.ts';
 import { asks, fails, hangs, says } from '../support/peers/model-server.ts';
 import { compareIn } from '../support/runs/comparison.ts';
 
@@ -31,11 +31,17 @@ async function streaming(workflow_id: string) {
 
 describe('the reconciler', () => {
   it('starts a task that the engine never had', async () => {
-    const task_id = await leftBehind(here, await here.workflow());
-    here.model.script(says('Found again.'));
+    const workflow_id = await here.workflow({ workflow: { auto_memory: true, max_turns: 7 } });
+    const task_id = await leftBehind(here, workflow_id);
+    here.model.script(says('Found again.'), says('{"facts": []}'), says('As usual.'), says('{"facts": []}'));
     expect((await compareLater()).restarted).toBe(1);
     expect(await here.ended(task_id)).toMatchObject({ status: 'completed', response: 'Found again.' });
     expect(await compareLater()).toMatchObject({ compared: 0, restarted: 0, lost: 0 });
+    const usual_id = await here.prompt(workflow_id);
+    expect(await here.ended(usual_id)).toMatchObject({ status: 'completed', response: 'As usual.' });
+    const [[again], [usual]] = [await listRunInputs(here, task_id), await listRunInputs(here, usual_id)];
+    expect(usual).toMatchObject({ auto_memory: true, max_turns: 7 });
+    expect(again).toEqual({ ...usual, task_id });
   });
 
   it('starts a fork that the engine never received: it continues at its step and repeats no request, call or cost before it', async () => {
