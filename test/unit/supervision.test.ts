@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { type Restartable, supervise } from '../../src/embedded/supervision.ts';
-import { fakePauses } from '../support/pauses.ts';
+import { fakePauses } from '../support/machine/pauses.ts';
 
 const SECOND_MS = 1_000;
 
