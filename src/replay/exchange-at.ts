@@ -35,9 +35,10 @@ export async function rebuildExchange(bundle: RunBundle, step: number): Promise<
     at: step,
   };
   const order = await rebuildOrder(bundle, step);
-  const end = await exchangeStep(createReplayPorts(work, ASKED), [bundle.task.id, order], NEVER).catch((error: unknown) => error);
-  if (end instanceof Asked) return end.exchange;
-  throw end instanceof Error ? end : new Error(`The request of step ${step} could not be built again`);
+  const asked = exchangeStep(createReplayPorts(work, ASKED), [bundle.task.id, order], NEVER);
+  const end: unknown = await asked.catch((error: unknown) => error);
+  if (!(end instanceof Asked)) throw end;
+  return end.exchange;
 }
 
 const never = () => Promise.reject(new Error('No model answers here'));
@@ -57,8 +58,7 @@ function withoutLimits(bundle: RunBundle): RunBundle {
 
 /** Rebuilds the order that the loop gave the exchange of a step. */
 async function rebuildOrder({ steps, definition: { settings } }: RunBundle, step: number): Promise<ExchangeOrder> {
-  const listCalls = (at: number) =>
-    [...(steps.find((one) => one.step === at)?.tool_calls ?? [])].sort((a, b) => a.position - b.position);
+  const listCalls = (at: number) => [...steps.find((one) => one.step === at)!.tool_calls].sort((a, b) => a.position - b.position);
   const orders: ExchangeOrder[] = [];
   await runLoop(
     {

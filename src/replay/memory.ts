@@ -64,9 +64,10 @@ export function replayMemory(recording: Recording, { compare, note }: Difference
     },
     async compact(_, { step, message, usage }: Compaction) {
       messages.set(toPlaceKey(message), message);
-      const summary = recording.summaryAt(step);
+      // The text of the new one is that of the recorded one.
+      const summary = recording.summaryAt(step)!;
       compare(step, 'the summary of older messages', {
-        recorded: summary ? { up_to_step: summary.step, content: summary.content } : null,
+        recorded: { up_to_step: summary.step, content: summary.content },
         replayed: { up_to_step: message.step, content: message.content },
       });
       run = { ...run, ...addUsage(run, usage) };
@@ -133,13 +134,11 @@ export function replayMemory(recording: Recording, { compare, note }: Difference
     },
     /** Applies a person's decision about a call. */
     decide(call_id: string): void {
-      const call = calls.get(call_id);
-      if (call) move(call, { decision: recording.decision(call_id) });
+      move(calls.get(call_id)!, { decision: recording.decision(call_id) });
     },
     /** Ends a call of a fork that was answered without calling the tool. */
     answer(call_id: string): void {
-      const call = calls.get(call_id);
-      if (call) end(call, { content: recording.outcome(call_id).content, kind: 'result' });
+      end(calls.get(call_id)!, { content: recording.outcome(call_id).content, kind: 'result' });
     },
   };
 }

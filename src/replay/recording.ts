@@ -34,9 +34,8 @@ export function openRecording(bundle: RunBundle, resumed_at?: number) {
     step: (step: number) => steps.get(step),
     /** Returns when a step began; if it has no answer on record, when the run ended. */
     timeAt(at: number): string {
-      const step = steps.get(at);
-      const { started_at, completed_at, created_at } = bundle.task;
-      return (step && !step.ended_at && completed_at) || (step?.started_at ?? started_at ?? created_at);
+      const { started_at, ended_at } = steps.get(at)!;
+      return (!ended_at && bundle.task.completed_at) || started_at;
     },
     message: (place: { step: number; position: number }) => messages.get(toPlaceKey(place)),
     call: (call_id: string) => calls.get(call_id),
@@ -61,7 +60,7 @@ export function openRecording(bundle: RunBundle, resumed_at?: number) {
       return {
         text: recorded_step.output ?? '',
         calls: ordered_calls.map(({ call_id: id, name, arguments: args }) => ({ id, name, arguments: args })),
-        finish: finish ?? 'stop',
+        finish: finish!,
         model,
         usage,
         ...getReasoning(message.extra),
@@ -72,7 +71,7 @@ export function openRecording(bundle: RunBundle, resumed_at?: number) {
       const call = calls.get(call_id);
       if (!call || call.result === null || LEFT_OPEN.includes(call.result))
         throw new RecordEnds(`No result is on record for the call ${call_id}`);
-      return { content: call.result, failed: call.failed ?? false, denied: call.status === 'denied' };
+      return { content: call.result, failed: call.failed === true, denied: call.status === 'denied' };
     },
     /** Returns the decision that the person must have made. */
     decision(call_id: string): CallDecision {

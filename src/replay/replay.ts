@@ -94,12 +94,12 @@ function loopPorts(work: Replaying, counter: { calls: number }): RunPorts {
       if (!recording.step(order.step)) throw new RecordEnds(`Step ${order.step} is not on record`);
       const exchange = async () => {
         const end = await exchangeStep(activities, [task_id, order], NEVER);
-        if (end === 'behind') throw new RecordEnds('The record does not hold the previous step');
-        return end;
+        // A record that is replayed follows the engine, because there is none.
+        return end as Exclude<typeof end, 'behind'>;
       };
       let calls = await exchange();
       if (calls === 'waiting') {
-        const recorded = recording.step(order.step)?.budget_exhausted ?? false;
+        const recorded = recording.step(order.step)!.budget_exhausted;
         difference_log.compare(order.step, 'whether the budget is used up', { recorded, replayed: true });
         throwIfDiverged();
         memory.raiseBudget();
@@ -110,8 +110,7 @@ function loopPorts(work: Replaying, counter: { calls: number }): RunPorts {
       return calls;
     },
     async act({ call_id }) {
-      const call = recording.call(call_id);
-      if (!call) throw new RecordEnds(`The call ${call_id} is not on record`);
+      const call = recording.call(call_id)!;
       counter.calls += 1;
       if (call.answered_by !== null && work.at >= recording.begun_at) memory.answer(call_id);
       while ((await callStep(activities, { task_id, call_id }, NEVER)) === 'waiting') memory.decide(call_id);
@@ -175,7 +174,7 @@ export function createReplayPorts(work: Replaying, model = createReplayRuntime(w
 /** Returns the verdict of a text that a guardrail withheld. The text is not on record, so it cannot be judged again. */
 function findWithheldVerdict({ recording, at }: Replaying): Verdict | null {
   if (recording.message({ step: at, position: 0 })?.kind !== 'withheld') return null;
-  const findings = (recording.step(at)?.guardrails ?? []) as Verdict['findings'];
+  const findings = recording.step(at)!.guardrails as Verdict['findings'];
   return { text: null, findings };
 }
 
@@ -214,7 +213,7 @@ function summaryReply({ recording, difference_log, at }: Replaying): ModelReply 
 function compareEnd({ recording, difference_log, memory, at }: Replaying, { state }: LoopOutcome): void {
   const { end, steps } = recording.bundle;
   memory.closeRound(at);
-  const last = steps.at(-1)?.step ?? at;
+  const last = steps.at(-1)!.step;
   if (last > at) difference_log.note(at, UNENDED, { recorded: `it continues to step ${last}`, replayed: 'it ends' });
   const limited = state.denied_rounds > 0;
   const status = mayFollowAnswer(end) ? end.status : 'completed';

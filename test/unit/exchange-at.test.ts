@@ -43,3 +43,9 @@ it('is what was sent, although the window is smaller now and the budget is used 
   expect(bundle.steps).not.toEqual([]);
   for (const { step, input } of bundle.steps) expect(digestExchange(await rebuildExchange(later, step))).toBe(input?.digest);
 });
+
+it('is not taken for what another failure says', async () => {
+  const bundle = await read('tools.json');
+  const damaged = { ...bundle, definition: { ...bundle.definition, skills: null as never } };
+  await expect(rebuildExchange(damaged, 2)).rejects.toThrow(TypeError);
+});

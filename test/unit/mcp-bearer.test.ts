@@ -47,7 +47,7 @@ it.each([
 interface Scene {
   /** The access tokens of the sign-in, each time that it is looked up; the last is repeated. Null: there is none. */
   found: (string | null)[];
-  /** What comes of each lease: the access token in it, and if the renewed ones are kept. Null: another process has it. */
+  /** The outcome of each lease: the access token in it, and if the renewed ones are kept. Null: another process has it. */
   leases?: ({ token: string; is_kept: boolean } | null)[];
   answer?: (token: string | null) => Response;
   onLease?: () => void;

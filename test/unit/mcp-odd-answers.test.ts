@@ -252,14 +252,14 @@ describe('a machine without descriptors', () => {
     };
   const lacks = () => Object.assign(new Error('too many open files'), { code: 'EMFILE', syscall: 'open' });
 
-  it('is no fault of a server: a step that lists its tools fails, and is tried again', async () => {
+  it('does not count against a server: a step that lists its tools fails, and is tried again', async () => {
     const peer = await started();
     const poor = openOwnBench({ fetch: failing('tools/list', lacks) });
     const failure = await found(overHttp(peer.url), poor).catch((error) => error);
     expect(findOutage(failure)?.code).toBe('too_many_open_files');
   });
 
-  it.each(['initialize', 'tools/call'])('is no failure of a call: it is made as soon as there are some (%s)', async (method) => {
+  it.each(['initialize', 'tools/call'])('does not fail a call: it is made as soon as there are some (%s)', async (method) => {
     const peer = await started();
     const server = overHttp(peer.url);
     let left = 2;

@@ -60,3 +60,69 @@ describe('a replay notices that a run ended in another way than it does now', ()
     expect(await differenceOf(name, CHANGES[change]!)).toMatchObject({ what: 'how the run ends' });
   });
 });
+
+/** Changes of a recorded run that its replay takes, or notices at a step. */
+const OTHERS: [string, string, (bundle: RunBundle) => void, { step: number; what: string } | null][] = [
+  [
+    'goes on after what is now its last step',
+    'tools.json',
+    ({ steps }) => void steps.push({ ...steps.at(-1)!, step: 5 }),
+    { step: 4, what: 'whether the run continues' },
+  ],
+  [
+    'was halted within a call',
+    'tools.json',
+    (bundle) => {
+      bundle.steps[2]!.tool_calls[0]!.result = null;
+      bundle.end.status = 'halted';
+    },
+    null,
+  ],
+  [
+    'completed without the result of a call',
+    'tools.json',
+    ({ steps }) => {
+      steps[2]!.tool_calls[0]!.result = null;
+    },
+    { step: 3, what: 'whether the run continues' },
+  ],
+  [
+    'has a summary without its frame',
+    'compacted.json',
+    ({ transcript }) => {
+      transcript.find(({ kind }) => kind === 'summary')!.content = 'All that was said.';
+    },
+    { step: 5, what: 'the summary of older messages' },
+  ],
+  [
+    'used the default model, which has no prices',
+    'memories.json',
+    ({ definition }) => {
+      definition.provider = null;
+    },
+    null,
+  ],
+  [
+    'has an answer without its text',
+    'memories.json',
+    ({ steps }) => {
+      steps[0]!.output = null;
+    },
+    { step: 1, what: 'the reply' },
+  ],
+  [
+    'has no time of its start',
+    'memories.json',
+    ({ task }) => {
+      task.started_at = null;
+    },
+    null,
+  ],
+];
+
+it.each(OTHERS)('a replay of a run that %s (%s)', async (_what, name, change, difference) => {
+  const bundle = JSON.parse(readFileSync(join(FOLDER, name), 'utf8')) as RunBundle;
+  change(bundle);
+  const found = (await replay(bundle, createOutputGuards(judge))).difference;
+  expect(found && { step: found.step, what: found.what }).toEqual(difference);
+});
