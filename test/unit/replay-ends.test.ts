@@ -111,10 +111,11 @@ const OTHERS: [string, string, (bundle: RunBundle) => void, { step: number; what
     { step: 1, what: 'the reply' },
   ],
   [
-    'has no time of its start',
+    'has no time of its start, from which seconds are counted',
     'memories.json',
-    ({ task }) => {
+    ({ task, definition }) => {
       task.started_at = null;
+      definition.budget = { max_cost_usd: null, max_tokens: null, max_seconds: 60, on_exhausted: 'halt' };
     },
     null,
   ],
