@@ -50,6 +50,7 @@ describe.each(TOOLS)('the tool $tool', (tool) => {
     const agent = {
       approval_tools: [tool.own],
       approval_guards: pinGuards([tool.own], { before: [], tools: [taker], tools_by_identity: new Map() }).guards,
+      approve_effects: [],
     };
     expect(asksFirst(runGuards(agent, NAMES), offer(tool, offers[1]!))).toBe(true);
   });
