@@ -51,6 +51,6 @@ function toNetwork(address: string): string {
   const [head = '', tail = ''] = address.split('::');
   const parts = head.split(':').filter(Boolean);
   const rest = tail.split(':').filter(Boolean);
-  const zeros = address.includes('::') ? Array<string>(Math.max(0, 8 - parts.length - rest.length)).fill('0') : [];
+  const zeros = Array<string>(Math.max(0, 8 - parts.length - rest.length)).fill('0');
   return [...parts, ...zeros, ...rest].slice(0, 4).join(':');
 }

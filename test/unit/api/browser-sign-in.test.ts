@@ -163,6 +163,7 @@ describe('the session', () => {
     expect(await ask({ cookie })).toEqual([200, 'ann']);
     expect(await ask({ authorization: 'Bearer token' })).toEqual([200, 'ann']);
     expect(await ask({})).toEqual(missing);
+    expect(await ask({ 'sec-fetch-site': 'cross-site' })).toEqual(missing);
     expect(await ask({ cookie: '__Host-perdura-session=token' })).toEqual(missing);
     expect(await ask({ cookie, 'sec-fetch-site': 'cross-site' })).toEqual([403, expect.stringMatching(/^Only pages of this/)]);
   });

@@ -14,7 +14,7 @@ const stops: (() => unknown)[] = [];
 afterEach(() => Promise.all(stops.splice(0).map((stop) => stop())));
 
 /** Serves a workflow whose run does not end, and calls it. */
-async function callEndlessRun() {
+async function callEndlessRun(extent = async () => ({ last: 0, over: false, epoch: 0, begin_again_after: null })) {
   const closing = new AbortController();
   const begun = Promise.withResolvers<string>();
   const halted = Promise.withResolvers<string>();
@@ -26,7 +26,7 @@ async function callEndlessRun() {
     },
     following: {
       bus: { subscribe: () => () => {} },
-      log: { extent: async () => ({ last: 0, over: false, epoch: 0, begin_again_after: null }) },
+      log: { extent },
       waiting: createStreamBudget(),
     },
     attach: async () => [],
@@ -68,6 +68,12 @@ describe('a call of a client without a handshake', () => {
     const { cancel, halted, task_id } = await callEndlessRun();
     cancel.abort();
     expect(await halted).toBe(task_id);
+  });
+
+  it('fails if its run cannot be followed, and its run continues', async () => {
+    const { answer, halts } = await callEndlessRun(async () => Promise.reject(new Error('A defect')));
+    expect(await answer).toBeInstanceOf(Error);
+    expect(halts).toEqual([]);
   });
 
   it('ends when the server stops, and its run continues, also after its connection was closed', async () => {

@@ -96,6 +96,94 @@ describe('a stream', () => {
   });
 });
 
+describe('a client that takes its time', () => {
+  /** Opens a stream whose client takes a frame only when the test says so. */
+  function open(frames: Frames) {
+    const [sent, logged]: [string[], unknown[]] = [[], []];
+    const waiting: (() => void)[] = [];
+    const raw = Object.assign(new EventEmitter(), {
+      ...{ destroyed: false, writableLength: 0, writeHead: () => {}, end: () => void sent.push('end') },
+      write(text: string | Buffer, done = () => {}) {
+        sent.push(String(text).trim());
+        raw.writableLength += 20_000;
+        waiting.push(() => {
+          raw.writableLength -= 20_000;
+          done();
+        });
+      },
+      destroy() {
+        raw.destroyed = true;
+        raw.emit('close');
+      },
+    });
+    const disconnect = new AbortController();
+    const reply = {
+      ...{ type: () => reply, header: () => reply, hijack: () => reply, raw, statusCode: 200, getHeaders: () => ({}) },
+      ...{ request: { method: 'GET' }, log: { error: (...line: unknown[]) => void logged.push(line) } },
+    } as unknown as FastifyReply;
+    const closing = new AbortController().signal;
+    sendEvents(reply, frames, { closing, disconnect: disconnect.signal, waiting: createStreamBudget() });
+    const settle = async () => {
+      for (let turn = 0; turn < 5; turn += 1) await new Promise(setImmediate);
+    };
+    const take = () => {
+      waiting.shift()!();
+      return settle();
+    };
+    return { raw, sent, logged, disconnect, settle, take };
+  }
+
+  it('gets a frame once it has taken the one before, and signs of life only between them', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    const { raw, sent, settle, take } = open(
+      (async function* () {
+        yield { id: 1, data: 1 };
+        await new Promise(() => {});
+      })(),
+    );
+    await settle();
+    expect(sent).toEqual([': open']);
+    await take();
+    await vi.advanceTimersByTimeAsync(15_000);
+    expect(sent).toEqual([': open', 'id: 1\ndata: 1']);
+    await take();
+    await vi.advanceTimersByTimeAsync(15_000);
+    expect(sent.at(-1)).toBe(': keep-alive');
+    await vi.advanceTimersByTimeAsync(15_000);
+    expect([sent.length, raw.destroyed]).toEqual([3, false]);
+  });
+
+  it('gets nothing more once it has left, which is no fault', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    const { raw, sent, settle, logged } = open(
+      (async function* () {
+        yield { id: 1, data: 1 };
+      })(),
+    );
+    await settle();
+    raw.destroy();
+    await settle();
+    expect([sent, logged, vi.getTimerCount()]).toEqual([[': open'], [], 0]);
+  });
+
+  it.each([
+    ['is still there', false, 1],
+    ['has left', true, 0],
+  ])('that %s: a failure of its stream is in the log only if it is still there', async (_, has_left, lines) => {
+    const { logged, disconnect, take, settle } = open(
+      (async function* () {
+        yield { id: 1, data: 1 };
+        throw new Error('no more');
+      })(),
+    );
+    if (has_left) disconnect.abort();
+    await settle();
+    await take();
+    await take();
+    expect(logged).toHaveLength(lines);
+  });
+});
+
 describe('the end of a reply', () => {
   const replyOf = (writableFinished: boolean) => {
     const raw = Object.assign(new EventEmitter(), { writableFinished });
