@@ -1,6 +1,6 @@
 import { MOST_DUE_TIMES, scheduledAgents } from '../../contracts/scheduled-agents.ts';
 import { type Cadence, listNextDue, parseStoredCadence } from '../../domain/cadence.ts';
-import { AppError, conflict, unprocessable } from '../../domain/errors.ts';
+import { conflict, unprocessable } from '../../domain/errors.ts';
 import { timeOfUuid } from '../../domain/uuid.ts';
 import type { IdentityCheck } from '../../identity/cached-identity.ts';
 import type { Caller } from '../../identity/caller.ts';

@@ -97,7 +97,7 @@ describe('a stream', () => {
 });
 
 describe('a client that takes its time', () => {
-  /** Opens a stream whose client takes a frame only when the test says so. */
+  /** Opens a stream whose client takes a frame only at a call of `take`. */
   function open(frames: Frames) {
     const [sent, logged]: [string[], unknown[]] = [[], []];
     const waiting: (() => void)[] = [];
