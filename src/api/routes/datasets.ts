@@ -93,7 +93,7 @@ async function loadSource(store: Store, task_id: string, caller: Caller): Promis
 
 const toItem = ({ task: { prompt }, end, steps }: BundledItem) => ({
   prompt,
-  expected: end.response ?? null,
+  expected: end.response,
   calls: steps.flatMap(({ tool_calls }) =>
     tool_calls.flatMap(({ name, arguments: args, status, failed, result, answered_by }) =>
       status === 'done' && result !== null && (answered_by ?? 'recorded') === 'recorded'
