@@ -65,11 +65,15 @@ it('everything that is sealed opens with the new key alone once keys were rotate
   const connection_config = { url: 'https://mcp.example', headers: { Authorization: 'Bearer of-the-server' } };
   const server = { name: 'sealed', transport_type: 'http', connection_config };
   const { id: mcp_server } = await alice.ok(alice.post('/api/mcps', server), 201);
+  const plain = { name: 'plain', transport_type: 'http', connection_config: { url: 'https://plain.example' } };
+  const { id: plain_server } = await alice.ok(alice.post('/api/mcps', plain), 201);
   const vectors = { url: 'https://vectors.example', collection: 'c', api_key: 'key-of-the-source' };
   await alice.ok(alice.post('/api/knowledge-sources', { name: 's', source_type: 'vector_db', connection_config: vectors }), 201);
   await alice.ok(alice.post('/api/webhook-secret/rotate'), 201);
   await alice.ok(alice.post('/api/webhook-secret/rotate'), 201);
-  const workflow_id = await here.workflow({ agent: { provider_id: null, model: 'm', mcp_server_ids: [mcp_server] } });
+  const workflow_id = await here.workflow({
+    agent: { provider_id: null, model: 'm', mcp_server_ids: [mcp_server, plain_server] },
+  });
   const schedule = { name: 'sealed', workflow_id, prompt: 'x', interval_value: 1, interval_unit: 'weeks' };
   await alice.ok(alice.post('/api/scheduled-agents', { ...schedule, start_at: '2999-01-01T00:00:00Z' }), 201);
   await here.prompt(workflow_id);
@@ -107,10 +111,15 @@ it('everything that is sealed opens with the new key alone once keys were rotate
   ]);
   await keepRows();
   const fresh = `fresh:${randomBytes(32).toString('base64')}`;
-  const rotate = () => rotateKeys(here.core.database, keyRing(`${fresh},${setting.encryption_keys}`));
+  const ring = keyRing(`${fresh},${setting.encryption_keys}`);
+  const rotate = () => rotateKeys(here.core.database, ring);
+  const urls = `SELECT jsonb_path_query_array(body, '$.mcp_servers[*].connection_config.url') AS urls FROM definitions`;
+  const addresses = await rowsOf(urls);
   await rotate();
+  expect(await rowsOf(urls)).toEqual(addresses);
   const after = Object.fromEntries(Object.keys(before).map((place) => [place, ['fresh']]));
   expect(await sealedPlaces()).toEqual(after);
+  expect(Object.entries(await rotate()).filter(([, count]) => count !== 0)).toEqual([]);
   // What is sealed next to it has the new key already, as after a change between the new setting and the command.
   for (const place of Object.keys(before)) {
     await putBack(place);
