@@ -725,6 +725,7 @@ describe('what was deleted meanwhile', () => {
   it('has no secrets to clear, no message to send, no version and no definition', async () => {
     expect(await store.mcpServers.clears(gone, { connection_config: {} }, 'p')).toEqual([]);
     expect(await store.webhooks.open(gone)).toBeNull();
+    expect(await store.datasets.findItem(gone)).toBeNull();
     expect(await store.versions.findNumber(gone, 'a hash')).toBeNull();
     expect(await store.definitions.find('a hash')).toBeNull();
     await expect(store.definitions.get('a hash')).rejects.toThrow('The definition a hash is missing from the database');

@@ -35,7 +35,7 @@ export function chatStore(prisma: PrismaClient) {
    */
   const nextTime = async (session_id: string): Promise<Date> => {
     const { _max } = await prisma.chatMessage.aggregate({ where: { session_id }, _max: { created_at: true } });
-    return new Date(Math.max(Date.now(), (_max.created_at?.getTime() ?? 0) + 1));
+    return new Date(Math.max(Date.now(), Number(_max.created_at) + 1));
   };
   const startReplying = (id: string) => rowsWithin(prisma, sql.startReplying({ id, seconds: REPLYING_SECONDS }));
   const endReplying = (id: string) => prisma.chatMessage.updateMany({ where: { id }, data: { reply_until: null } });
