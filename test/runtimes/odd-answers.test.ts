@@ -131,6 +131,23 @@ it('whatever else goes wrong with an answer is a failure of the model, which is 
   }
 });
 
+it.each([
+  [
+    { total_ms: 20, silence_ms: 60_000 },
+    { code: 'model_deadline', recoverable: false },
+  ],
+  [
+    { total_ms: 60_000, silence_ms: 20 },
+    { code: 'model_timeout', recoverable: true },
+  ],
+])('an answer that does not end within %j is a failure of the model', async (deadlines, failed) => {
+  const runtime = exchangeBounds(deadlines).limitRuntime({
+    exchange: (_, __, signal) =>
+      new Promise((___, reject) => signal.addEventListener('abort', () => reject(new Error('the fetch was aborted')))),
+  });
+  expect(await failure(runtime.exchange(exchangeOf(), () => {}, new AbortController().signal))).toMatchObject(failed);
+});
+
 it.each<[string, unknown, object]>([
   [
     'too many bytes',

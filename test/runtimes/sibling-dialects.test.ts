@@ -197,6 +197,7 @@ describe('thinking is kept as sent by', () => {
       'LiteLLM, next to its blocks',
       { reasoning_content: 'hm', thinking_blocks: [{ type: 'thinking', thinking: 'hm', signature: 's' }] },
     ],
+    ['an endpoint that writes it as a text', { content: [{ type: 'thinking', text: 'hm' }] }],
     ['vLLM, in both of its fields', { reasoning: 'hm', reasoning_content: 'hm' }],
   ])('%s', async (_, delta) => {
     expect(await ask({ body: chunk(delta) + SO + chunk({}, 'stop') + DONE })).toMatchObject({ text: 'so', reasoning: 'hm' });
