@@ -97,7 +97,9 @@ describe('a schedule of the engine', () => {
   const schedulesOf = ({ client }: { client: never }) => createSchedules({ client, task_queue: 'q', public_url: () => null });
 
   it('is not saved if the engine refuses it', async () => {
-    await expect(schedulesOf(fails(odd)).save(SCHEDULE)).rejects.toBe(odd);
+    const refusing = fails(odd);
+    await expect(schedulesOf(refusing).save(SCHEDULE)).rejects.toBe(odd);
+    expect(refusing.asked).toHaveLength(1);
   });
 
   it('is updated if there is one', async () => {
@@ -213,6 +215,14 @@ describe('the parts of an engine', () => {
     if (expected instanceof Error) return expect(preparing).rejects.toBe(expected);
     await preparing;
     expect(done).toEqual(expected);
+  });
+
+  it('are not made again by a worker that stops', async () => {
+    const { client, done } = engineWith({ attributes: [{}, {}] });
+    const log: string[] = [];
+    const epoch = { beat: async () => null as never };
+    await keepPrepared({ client, ...OPTIONS, log: (line) => log.push(line), epoch, look_ms: 60_000 }).stop();
+    expect([done, log]).toEqual([['describe'], []]);
   });
 
   it.each<[string, Parts, () => Promise<never>, string[], string[]]>([
