@@ -22,6 +22,7 @@ describe.each(Object.entries(TIERS))('closing a runner in the tier %s', (_, opti
     rmdirSync(scratch_dir);
     expect(readdirSync('/proc/self/fd').length).toBeLessThanOrEqual(fds);
     await expect(bench.call('def tool(): pass')).rejects.toThrow('the tool runner was closed');
+    await expect(bench.runner.startConfined({ command: 'true' })).rejects.toThrow('the tool runner was closed');
   });
 });
 
