@@ -107,10 +107,10 @@ async function openWithRights(handle: FileHandle, path: Buffer, rights: number):
 
 /** Restores rights, but only on directories that the service owns. Root needs no rights. */
 async function giveRights(handle: FileHandle, path: Buffer, rights: bigint): Promise<void> {
-  const user = process.geteuid?.();
+  const user = process.geteuid!();
   if (user === 0) return;
   const { mode, uid } = await handle.stat({ bigint: true });
-  if (uid === BigInt(user ?? -1) && (mode & rights) !== rights) await setOpenedMode(handle, path, (mode & PERMISSIONS) | rights);
+  if (uid === BigInt(user) && (mode & rights) !== rights) await setOpenedMode(handle, path, (mode & PERMISSIONS) | rights);
 }
 
 /** Sets the mode of what is open. The kernel resolves `/proc/self/fd/N` to it without looking up a name. */
@@ -193,7 +193,7 @@ async function reopen(file: FileHandle, stats: EntryStats, place: Buffer): Promi
   if (!stats.isFile()) throw Object.assign(new Error('Only files can be read'), { code: 'EINVAL' });
   const openAgain = () => open(toDescriptorPath(file, place), O_RDONLY | O_NONBLOCK | (IS_LINUX ? 0 : O_NOFOLLOW));
   return openAgain().catch(async (error) => {
-    if (error.code !== 'EACCES' || stats.uid !== BigInt(process.geteuid?.() ?? -1)) throw error;
+    if (error.code !== 'EACCES' || stats.uid !== BigInt(process.geteuid!())) throw error;
     await setOpenedMode(file, place, (stats.mode & PERMISSIONS) | 0o400n);
     return openAgain();
   });
@@ -201,7 +201,7 @@ async function reopen(file: FileHandle, stats: EntryStats, place: Buffer): Promi
 
 /** True if an error means that the entry was replaced since it was last looked at. */
 export const isExchanged = (error: unknown): boolean =>
-  ['ENOENT', 'ENOTDIR', 'ELOOP', 'EINVAL'].includes((error as NodeJS.ErrnoException).code ?? '');
+  ['ENOENT', 'ENOTDIR', 'ELOOP', 'EINVAL'].includes((error as NodeJS.ErrnoException).code!);
 
 /** Returns null if the entry has been removed or replaced meanwhile; throws every other error. */
 export const unlessExchanged = (error: unknown): null => {

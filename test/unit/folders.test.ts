@@ -48,7 +48,7 @@ describe('removing a folder', () => {
 });
 
 describe('an open folder', () => {
-  it('takes only names of its own entries', async () => {
+  it('takes only the names of entries in it', async () => {
     const folder = await openFolder(home);
     for (const name of ['', '.', '..', 'a/b', 'a\0b'])
       await expect(folder.stat(name)).rejects.toThrow('is not a name in a folder');

@@ -64,7 +64,7 @@ describe('a replay notices that a run ended in another way than it does now', ()
 /** Changes of a recorded run that its replay takes, or notices at a step. */
 const OTHERS: [string, string, (bundle: RunBundle) => void, { step: number; what: string } | null][] = [
   [
-    'goes on after what is now its last step',
+    'continues after what is now its last step',
     'tools.json',
     ({ steps }) => void steps.push({ ...steps.at(-1)!, step: 5 }),
     { step: 4, what: 'whether the run continues' },
