@@ -1,5 +1,3 @@
-import { SdkError, SdkErrorCode } from '@modelcontextprotocol/client';
-
 /** The server refused a request, or answered it with an error. The message is a sentence about the server, without its name. */
 export class McpRefused extends Error {
   override readonly name = 'McpRefused';
@@ -51,7 +49,6 @@ export const isMcpFailure = (error: unknown): error is Error => FAILURES.some((k
 export function findUnreadable(error: unknown): string | null {
   if (error instanceof McpUnreadable) return error.message;
   if (error instanceof SyntaxError) return 'it is not valid JSON';
-  if (error instanceof SdkError && error.code === SdkErrorCode.InvalidResult) return 'it is not a message of the protocol';
   // The faults that a validator lists are about its own code.
   return Array.isArray((error as { issues?: unknown } | null)?.issues) ? 'it is not a message of the protocol' : null;
 }
