@@ -163,7 +163,7 @@ describe('the grants of a token', () => {
     await world.core.database.pool.query(
       `INSERT INTO token_uses
         SELECT (jsonb_populate_record(u, jsonb_build_object('id', $2::text, 'principal', 'local:gone'))).*
-        FROM token_uses u WHERE token_name = $1 LIMIT 1`,
+        FROM token_uses u WHERE token_name = $1 ORDER BY used_at DESC LIMIT 1`,
       [token.name, uuid()],
     );
     const page = await alice.get(`${token.path}/uses?limit=1`);

@@ -23,7 +23,7 @@ let here: TestInstallation;
 let home: string;
 beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), 'perdura-retention-'));
-  // Only one at a time removes records, so the worker does it when a test tells it to.
+  // Only one at a time removes records, so the worker does it when a test triggers it.
   here = await startTestInstallation({ env: { RETENTION_DAYS: '30', RECONCILE_SECONDS: '3600', PERDURA_HOME: home } });
 });
 afterAll(async () => {

@@ -1,4 +1,4 @@
-"""Tries programs of others one by one, and prints what came of each."""
+"""Tries programs of others one by one, and prints the outcome of each."""
 
 from collections.abc import Callable
 

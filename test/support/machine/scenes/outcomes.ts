@@ -17,7 +17,7 @@ const OUTCOMES: Record<string, RegExp> = {
   'a tool that leaves zombies': /"result": 1/,
   'a tool that leaves a lock': /"result": 1/,
   'a tool that fills its disk': FILLED,
-  // Without a file system of its own, a look at its files in that moment finds them too deep.
+  // Without a separate file system, a look at its files in that moment finds them too deep.
   'a tool that leaves closed and deep folders': /"result": 1|too much data/,
   'a tool that leaves shared memory': /"result": 1/,
   'a tool that changes its own process': /"result": 1/,
