@@ -57,7 +57,7 @@ type Bare<F> = F extends z.ZodDefault<infer T> ? T : F;
 type Present<F> = F extends z.ZodNullable<infer T> ? T : F;
 
 const toPresent = (field: z.ZodType) => (field instanceof z.ZodNullable ? (field.unwrap() as z.ZodType) : field);
-/** Changes each setting, without its default. */
+/** Applies a change to each setting's schema, from which the default is removed. */
 const mapFields = (change: (field: z.ZodType) => z.ZodType) =>
   Object.fromEntries(Object.entries(CallSettingFields).map(([name, field]) => [name, change(field.unwrap())]));
 

@@ -101,6 +101,7 @@ function pass(incoming: IncomingMessage, passes: Desk['passes']): Set<Duplex> | 
 
 /** False if the pass has reached its connection limit. */
 function hold(connections: Set<Duplex>, connection: Duplex): boolean {
+  if (connections.has(connection)) return true;
   if (connections.size >= CONNECTIONS_PER_PASS) return false;
   connections.add(connection);
   connection.once('close', () => connections.delete(connection));

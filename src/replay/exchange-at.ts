@@ -37,8 +37,8 @@ export async function rebuildExchange(bundle: RunBundle, step: number): Promise<
   const order = await rebuildOrder(bundle, step);
   const asked = exchangeStep(createReplayPorts(work, ASKED), [bundle.task.id, order], NEVER);
   const end: unknown = await asked.catch((error: unknown) => error);
-  if (!(end instanceof Asked)) throw end;
-  return end.exchange;
+  if (end instanceof Asked) return end.exchange;
+  throw end instanceof Error ? end : new Error(`The request of step ${step} could not be built again`);
 }
 
 const never = () => Promise.reject(new Error('No model answers here'));

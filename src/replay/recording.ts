@@ -60,7 +60,7 @@ export function openRecording(bundle: RunBundle, resumed_at?: number) {
       return {
         text: recorded_step.output ?? '',
         calls: ordered_calls.map(({ call_id: id, name, arguments: args }) => ({ id, name, arguments: args })),
-        finish: finish!,
+        finish: finish ?? 'stop',
         model,
         usage,
         ...getReasoning(message.extra),

@@ -11,7 +11,7 @@ export async function listHostedToolErrors(
   before: StoredAgent | null,
 ): Promise<FieldError[]> {
   const agent = { provider_id: null, approval_tools: [], approval_guards: [], ...before, ...values };
-  const hosted_tools = agent.tool_definitions!.flatMap((tool, index) => (isHosted(tool) ? [{ tool, index }] : []));
+  const hosted_tools = (agent.tool_definitions ?? []).flatMap((tool, index) => (isHosted(tool) ? [{ tool, index }] : []));
   if (hosted_tools.length === 0) return [];
   const changes = (...fields: (keyof StoredAgent)[]) => fields.some((field) => values[field] !== undefined);
   const createError = ({ index }: { index: number }, message: string): FieldError => ({

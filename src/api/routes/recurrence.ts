@@ -1,5 +1,5 @@
 import { type Cadence, parseStoredCadence, shortestGap } from '../../domain/cadence.ts';
-import { type CronFault, findTimeZone, parseCron } from '../../domain/cron.ts';
+import { CronFault, findTimeZone, parseCron } from '../../domain/cron.ts';
 import { AppError, type FieldError, unprocessable } from '../../domain/errors.ts';
 
 /** The recurrence of a schedule, as a request names it; undefined fields were not sent. */
@@ -78,7 +78,8 @@ function listCronErrors(cron: string): FieldError[] {
     parseCron(cron);
     return [];
   } catch (error) {
-    return [createError('cron', (error as CronFault).message)];
+    if (error instanceof CronFault) return [createError('cron', error.message)];
+    throw error;
   }
 }
 

@@ -1,6 +1,6 @@
 import { MOST_DUE_TIMES, scheduledAgents } from '../../contracts/scheduled-agents.ts';
 import { type Cadence, listNextDue, parseStoredCadence } from '../../domain/cadence.ts';
-import { conflict, unprocessable } from '../../domain/errors.ts';
+import { AppError, conflict, notFound, unprocessable } from '../../domain/errors.ts';
 import { timeOfUuid } from '../../domain/uuid.ts';
 import type { IdentityCheck } from '../../identity/cached-identity.ts';
 import type { Caller } from '../../identity/caller.ts';
@@ -85,7 +85,8 @@ export function scheduledAgentRoutes(api: Api, services: ScheduleServices): void
     // A retried request keeps its reserved id and so its due time, and a due time is served once.
     const due_at = reserved_id === undefined ? new Date() : new Date(timeOfUuid(reserved_id));
     await fireNow(row, { due_at, outcome: 'triggered' });
-    const fire = (await store.scheduledAgents.firesAt(id, [due_at.getTime()]))[0]!;
+    const [fire] = await store.scheduledAgents.firesAt(id, [due_at.getTime()]);
+    if (!fire) throw notFound(NOUN, id);
     if (!fire.task_id) throw conflict(fire.detail!, `trigger_${fire.outcome}`);
     return fire;
   });
@@ -132,7 +133,10 @@ const explainStandstill =
   async (row: ScheduleRow): Promise<string | null> => {
     const unsealed_row = { ...row, access_token: store.scheduledAgents.unsealToken(row) };
     const start_facts = { noun: NOUN, uses_token: await store.workflows.usesCallerToken(row.workflow_id) };
-    return mayStart(unsealed_row, start_facts).catch(() => null);
+    return mayStart(unsealed_row, start_facts).catch((error: unknown) => {
+      if (error instanceof AppError) return null;
+      throw error;
+    });
   };
 
 /** Changes the row and the engine's schedule together: if the engine is unreachable, restores the row. */

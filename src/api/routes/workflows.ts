@@ -14,7 +14,7 @@ import { getOwnWorkflow } from '../checks/owned.ts';
 import { listReferenceErrors } from '../checks/references.ts';
 import { listToolTokenWarnings } from '../checks/tool-tokens.ts';
 import { listWorkflowTagWarnings } from '../checks/unjoined.ts';
-import { createOnce, getExisting } from '../http/crud.ts';
+import { createOnce } from '../http/crud.ts';
 import { createSharedFrames } from '../http/event-frames.ts';
 import { type Api, mount } from '../http/mount.ts';
 import { toReply } from '../http/validate.ts';
@@ -63,7 +63,7 @@ export function workflowRoutes(api: Api, services: Services): void {
   mount(api, workflows.get, async ({ params: { id }, warn }, caller) => {
     const workflow = await getOwn(id, caller);
     warn(...(await listWorkflowTagWarnings(store, workflow)));
-    const { custom_tool_ids } = await getExisting(store.agents, 'agent')(workflow.agent_id);
+    const { custom_tool_ids = [] } = (await store.agents.find(workflow.agent_id)) ?? {};
     warn(...(await listToolTokenWarnings(store, { custom_tool_ids, overrides: workflow.credential_overrides }, caller)));
     return withLastRun(workflow, caller);
   });

@@ -19,7 +19,7 @@ export async function textsToAdmit(
   const contents = await attachments.contents(texts.map(({ id }) => id));
   return contents.map(({ id, content }) => ({
     path: `attachments.${files.findIndex((file) => file.id === id)}`,
-    text: tryDecodeUtf8(content)!,
+    text: tryDecodeUtf8(content) ?? '',
   }));
 }
 

@@ -1,4 +1,4 @@
-import type { JSONRPCMessage, ServerCapabilities } from '@modelcontextprotocol/client';
+import type { ServerCapabilities } from '@modelcontextprotocol/client';
 import { isRecord } from '../../domain/records.ts';
 
 /** The version of a server that names none: the one that the protocol assumes of a server without a header. */
@@ -8,10 +8,9 @@ type Fields = Record<string, unknown>;
 
 /**
  * Repairs, in place, the answer to `initialize` as servers really send it, before the SDK's client checks it: null for what is
- * absent, no name or version of the server, no version of the protocol. Other messages are left unchanged.
+ * absent, no name or version of the server, no version of the protocol.
  */
-export function tidyInitialized(message: JSONRPCMessage): void {
-  const { result } = message as { result: Fields };
+export function tidyInitialized({ result }: { result: Fields }): void {
   if (typeof result.instructions !== 'string') delete result.instructions;
   const { protocolVersion: version } = result;
   result.protocolVersion = typeof version === 'string' || typeof version === 'number' ? String(version) : UNNAMED_VERSION;

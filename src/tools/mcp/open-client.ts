@@ -209,6 +209,6 @@ function tidyFirstResult(transport: Transport): void {
     onmessage?.(message);
     if (!is_first || !('result' in message) || isDiscovery(message)) return;
     is_first = false;
-    tidyInitialized(message);
+    tidyInitialized(message as { result: Record<string, unknown> });
   };
 }

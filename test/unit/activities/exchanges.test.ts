@@ -39,6 +39,7 @@ interface World {
   notes?: boolean;
   open?: () => Promise<{ commit: string | null }>;
   passages?: string[];
+  files?: { name: string; media_type: string; content: Buffer }[];
 }
 
 /** Runs one exchange on a record that is an object; returns its outcome and what was written. */
@@ -76,6 +77,7 @@ async function exchange({ run = {}, later = {}, definition = {}, order = {}, too
     }),
     parkBehind: async (_: unknown, missing: string) => void behind.push(missing),
     admit: async () => 0,
+    loadFiles: async () => world.files ?? [],
     openRuntime: async () => ({
       ...{ prices: {}, custom_tools: true },
       runtime: {
@@ -130,6 +132,12 @@ describe('an exchange', () => {
   it('is not begun once the run is to halt', async () => {
     const { outcome, asked } = await exchange({ run: { halt_requested: true } });
     expect([outcome.type, asked]).toEqual(['Halted', []]);
+  });
+
+  it('takes a file that a tool returned as text, but is none, for an empty one', async () => {
+    const files = [{ name: 'a.csv', media_type: 'text/csv', content: Buffer.from([0xe9, 0x3b]) }];
+    const { asked } = await exchange({ run: { attachments: [{ id: 'f', ...files[0] }] }, files });
+    expect(asked[0]?.transcript.find(({ kind }) => kind === 'prompt')?.content).toMatch(/^Go\.\n\n.*a\.csv/);
   });
 
   it('waits if the record lacks the step before it', async () => {

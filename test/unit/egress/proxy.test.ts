@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { createServer, type IncomingMessage, request } from 'node:http';
-import { type AddressInfo, connect, createServer as createTcpServer, isIPv6 } from 'node:net';
+import { type AddressInfo, connect, createServer as createTcpServer, isIPv6, type Socket } from 'node:net';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { dialEgress, findAnsweringAddress, resolveAllowedAddresses } from '../../../src/egress/dial.ts';
 import { type EgressProxy, startEgressProxy } from '../../../src/egress/proxy.ts';
 import { egressRules } from '../../../src/egress/rules.ts';
@@ -334,18 +334,21 @@ describe('the egress proxy', () => {
   });
 
   it('holds 64 connections of one pass at a time, and those of another pass besides', async () => {
-    const server = createTcpServer(() => {}).listen(0, '127.0.0.1');
+    // Answers as servers of HTTP/1.0 do, which leave the connection to the proxy as it is.
+    const server = createTcpServer((socket) =>
+      socket.once('data', () => socket.end('HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok')),
+    ).listen(0, '127.0.0.1');
     await once(server, 'listening');
     closing.push(() => server.close());
     const { port } = server.address() as AddressInfo;
     const { port: at, admit } = await proxy([`127.0.0.1:${port}`]);
-    const open = async (token: string) => {
-      const socket = connect(at, '127.0.0.1');
-      socket.on('error', () => {});
-      socket.write(`CONNECT 127.0.0.1:${port} HTTP/1.1\r\n${auth(token)}\r\n`);
+    const say = async (socket: Socket, line: string, token: string) => {
+      socket.write(`${line} HTTP/1.1\r\nHost: x\r\n${auth(token)}\r\n`);
       const [said] = await once(socket, 'data');
       return { socket, status: String(said).split(' ')[1] };
     };
+    const dial = () => connect(at, '127.0.0.1').on('error', () => {});
+    const open = (token: string) => say(dial(), `CONNECT 127.0.0.1:${port}`, token);
     const [one, other] = [admit(), admit()];
     const held = await Promise.all(Array.from({ length: 64 }, () => open(one.token)));
     expect(new Set(held.map(({ status }) => status))).toEqual(new Set(['200']));
@@ -353,7 +356,13 @@ describe('the egress proxy', () => {
     expect(await ask(at, get(`http://127.0.0.1:${port}/`, one.token))).toContain('429 Too many connections at once');
     expect((await open(other.token)).status).toBe('200');
     held[0]?.socket.destroy();
-    await expect.poll(async () => (await open(one.token)).status).toBe('200');
+    const again = await vi.waitUntil(async () => {
+      const { socket, status } = await say(dial(), `GET http://127.0.0.1:${port}/`, one.token);
+      return status === '200' && socket;
+    });
+    // The connection that asks once more is one of the 64.
+    expect((await say(again, `GET http://127.0.0.1:${port}/`, one.token)).status).toBe('200');
+    expect((await open(one.token)).status).toBe('429');
     one.revoke();
     other.revoke();
   });

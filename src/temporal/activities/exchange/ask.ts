@@ -159,7 +159,7 @@ async function withFiles(
 ): Promise<Pick<Exchange, 'transcript' | 'files'>> {
   if (!run.attachments?.length) return { transcript };
   const files = await ports.loadFiles(run.attachments);
-  const texts = files.filter(isTextFile).map(({ name, content }) => quoteFile(name, storable(tryDecodeUtf8(content)!)));
+  const texts = files.filter(isTextFile).map(({ name, content }) => quoteFile(name, storable(tryDecodeUtf8(content) ?? '')));
   const others = files.filter((file) => !isTextFile(file));
   const prompt = transcript.findIndex(({ kind }) => kind === 'prompt');
   return {
