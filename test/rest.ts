@@ -10,6 +10,7 @@ export const REST: Readonly<Record<string, string>> = {
   'api/crowded': 'a crowded database',
   'api/event-source': 'pauses of an EventSource before it comes back',
   'api/floor': 'the largest requests',
+  'api/foreign-events': 'runs of Vitest',
   'api/fuzz': 'thousands of random requests',
   'api/lost-servers': 'servers that are lost',
   'api/no-silence': 'silent connections',
