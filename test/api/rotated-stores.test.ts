@@ -20,6 +20,20 @@ async function keepRows(): Promise<void> {
   for (const { name } of tables) await rowsOf(`CREATE TABLE kept."${name}" AS TABLE public."${name}"`);
 }
 
+/** The tables with a row whose last change by somebody is another one than when the rows were kept. */
+async function listTouched(): Promise<string[]> {
+  const tables = await rowsOf<{ name: string }>(
+    `SELECT table_name AS name FROM information_schema.columns WHERE table_schema = 'public' AND column_name = 'updated_at'`,
+  );
+  expect(tables.length).toBeGreaterThan(9);
+  const touched: string[] = [];
+  for (const { name } of tables) {
+    const rows = await rowsOf(`SELECT updated_at FROM public."${name}" EXCEPT SELECT updated_at FROM kept."${name}"`);
+    if (rows.length > 0) touched.push(name);
+  }
+  return touched;
+}
+
 /** Puts back what was sealed in one place when the rows were kept. */
 async function putBack(place: string): Promise<void> {
   const [table = '', column = ''] = place.split('.');
@@ -117,6 +131,7 @@ it('everything that is sealed opens with the new key alone once keys were rotate
   const addresses = await rowsOf(urls);
   await rotate();
   expect(await rowsOf(urls)).toEqual(addresses);
+  expect(await listTouched()).toEqual([]);
   const after = Object.fromEntries(Object.keys(before).map((place) => [place, ['fresh']]));
   expect(await sealedPlaces()).toEqual(after);
   expect(Object.entries(await rotate()).filter(([, count]) => count !== 0)).toEqual([]);

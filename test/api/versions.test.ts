@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { CallSettingFields } from '../../src/contracts/call-settings.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { says } from '../support/peers/model-server.ts';
 import { versionsAt } from '../support/runs/versions.ts';
@@ -75,6 +76,24 @@ describe('a version comes into being', () => {
     ]);
     expect((await here.alice.ok(at.restore(id, 2))).exact).toBe(true);
     expect((await at.workflowOf(id)).reasoning_effort).toBe('high');
+  });
+
+  it('whose settings come back as they were, each of them', async () => {
+    const id = await here.workflow();
+    const settings = {
+      ...{ temperature: 0.3, top_p: 0.7, max_output_tokens: 1_009, stop: ['END'], parallel_tool_calls: false },
+      ...{ max_turns: 11, reasoning_effort: 'low', output_schema: { type: 'object', properties: { a: { type: 'string' } } } },
+    };
+    expect(Object.keys(CallSettingFields).filter((name) => !(name in settings))).toEqual([]);
+    await at.set(`workflows/${id}`, settings);
+    const before = await at.workflowOf(id);
+    expect(before).toMatchObject(settings);
+    await at.set(`workflows/${id}`, {
+      ...{ temperature: 0.5, top_p: null, max_output_tokens: 13, stop: [], parallel_tool_calls: null },
+      ...{ max_turns: 17, reasoning_effort: 'high', output_schema: null },
+    });
+    expect((await here.alice.ok(at.restore(id, 2))).exact).toBe(true);
+    expect(await at.workflowOf(id)).toMatchObject(settings);
   });
 
   it('of a fork never: it has the version of its source', async () => {

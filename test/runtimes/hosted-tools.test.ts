@@ -177,8 +177,12 @@ describe('a tool that the vendor runs', () => {
     vendor.script({ events });
     const first = await ask({ hosted_tools: [code] });
     const transcript = [PROMPT, ...recorded(first), message({ step: 2, content: 'And?' })];
-    await ask({ hosted_tools: [code], transcript });
+    events.at(-2)!.delta.container.id = 'container_2';
+    vendor.script({ events });
+    const second = await ask({ hosted_tools: [code], transcript });
     expect(vendor.requests.at(-1)!.container).toBe('container_1');
+    await ask({ hosted_tools: [code], transcript: [...transcript, ...recorded(second), message({ step: 3, content: 'And?' })] });
+    expect(vendor.requests.at(-1)!.container).toBe('container_2');
     await ask({ hosted_tools: [], transcript });
     expect(vendor.requests.at(-1)!.container).toBeUndefined();
   });

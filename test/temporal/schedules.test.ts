@@ -268,6 +268,14 @@ it('is what it was last made, also when it is changed or deleted while rows and 
   await reconcileSchedules(overtaken(change(8), change(9)), here.driver.schedules);
   const row = (await scheduledAgents.find(id))!;
   expect([row.interval_value, await here.driver.schedules.matches(row)]).toEqual([9, true]);
+  const others: Partial<typeof row> = {
+    ...{ interval_value: 7, interval_unit: 'weeks', jitter_seconds: 7, enabled: false },
+    ...{ start_at: new Date('2029-01-01T00:00:00Z'), end_at: new Date('2999-01-01T00:00:00Z') },
+  };
+  const taken_for_same: string[] = [];
+  for (const [field, value] of Object.entries(others))
+    if (await here.driver.schedules.matches({ ...row, [field]: value })) taken_for_same.push(field);
+  expect(taken_for_same).toEqual([]);
 
   await engineSchedule(id).delete();
   await until('the list of the engine without it', async () => !(await here.driver.schedules.overview([row])).has(id));

@@ -8,6 +8,7 @@ interface Configured {
   id: string;
   created_by: string;
   connection_config: unknown;
+  updated_at: Date | string;
 }
 
 /** The part of a Prisma model that is read and written in addition to the resource. */
@@ -98,14 +99,14 @@ export function createSealedResource<R extends Configured>(model: unknown, { nou
     setStatus: async (id: string, status: 'connected' | 'error', last_error: string | null): Promise<void> => {
       await table.update(id, { status, last_error });
     },
-    /** Seals again with the active key. Returns how many changed. */
+    /** Seals again with the active key, which is no change of a record. Returns how many changed. */
     async rotate(): Promise<number> {
-      const all = await (model as Table).findMany({ select: { id: true, connection_config: true } });
-      const stale_rows = all.flatMap(({ id, connection_config }) => {
+      const all = await (model as Table).findMany({ select: { id: true, connection_config: true, updated_at: true } });
+      const stale_rows = all.flatMap(({ id, connection_config, updated_at }) => {
         const renewed_config = sealer.renew(connection_config);
-        return renewed_config ? [{ id, connection_config: renewed_config }] : [];
+        return renewed_config ? [{ id, changes: { connection_config: renewed_config, updated_at } }] : [];
       });
-      for (const { id, connection_config } of stale_rows) await table.update(id, { connection_config });
+      for (const { id, changes } of stale_rows) await table.update(id, changes);
       return stale_rows.length;
     },
   };

@@ -147,11 +147,12 @@ export function tokenStore({ pool, prisma, fingerprints }: Parts, keys: KeyRing)
       const tokens = await rows<Sealed & { name: string; met: boolean }>(quick, sql.tokensOfRun({ task_id, names, principal }));
       for (const token of tokens) if (token.met || keys.holds(token.key_id)) keys.open(token, context(token.name));
     },
-    /** Seals every value again with the active key. Returns how many changed. */
+    /** Seals every value again with the active key, which is no change of a token. Returns how many changed. */
     async rotate(): Promise<number> {
       const stale_tokens = await prisma.storedToken.findMany({ where: { key_id: { not: keys.active_key_id } } });
       for (const token of stale_tokens) {
-        const data = sealToken(token.name, keys.open(token as Sealed, context(token.name)));
+        const sealed_value = sealToken(token.name, keys.open(token as Sealed, context(token.name)));
+        const data = { ...sealed_value, updated_at: token.updated_at };
         await translateConstraintErrors(NOUN, prisma.storedToken.update({ where: { id: token.id }, data }));
       }
       return stale_tokens.length;
