@@ -307,6 +307,16 @@ describe('the items of a dataset', () => {
   });
 });
 
+it.each([
+  ['Items', { dataset_id: 'd7' }, 'list_dataset_items', { id: 'd7' }],
+  ['Versions', { workflow_id: 'w7' }, 'list_workflow_versions', { id: 'w7' }],
+] as const)('%s are kept by what they belong to, not shown for another', (screen, props, operation, params) => {
+  const asked: unknown[] = [];
+  const list = (input: { params?: object }) => void asked.push(input.params);
+  the.render(the[screen], { props, replies: { [operation]: list as never } });
+  expect(asked).toEqual([params]);
+});
+
 describe('each list of records', () => {
   it('asks for what its search and its filters name, each of which the service knows', () => {
     const asked_queries: object[] = [];
