@@ -76,6 +76,12 @@ const SOUND_SIGNATURES: typeof SIGNATURES = [
   ...['\xff\xfb', '\xff\xf3', '\xff\xf2', '\xff\xfa'].map((begins): (typeof SIGNATURES)[number] => ['audio/mpeg', begins]),
 ];
 
+/** Returns a declared type without parameters, under its usual name. */
+function toCanonicalType(declared: string): string {
+  const bare_type = declared.split(';')[0]!.trim().toLowerCase();
+  return SAME[bare_type] ?? bare_type;
+}
+
 /**
  * Returns the type of a file that a tool returned: the one that its first bytes show, otherwise the declared one. A type that has
  * first bytes is not taken without them, because a model refuses a request with such a file.
@@ -84,16 +90,14 @@ export function findReturnedType(content: Uint8Array, declared: string): string 
   const known = [...SIGNATURES, ...SOUND_SIGNATURES];
   const detected_type = matchSignature(content, known);
   if (detected_type) return detected_type;
-  const bare_type = declared.split(';')[0]!.trim().toLowerCase();
-  const canonical_type = SAME[bare_type] ?? bare_type;
+  const canonical_type = toCanonicalType(declared);
   const is_typed = /^[a-z]+\/[a-z0-9.+-]{1,100}$/.test(canonical_type) && !known.some(([type]) => type === canonical_type);
   return is_typed ? canonical_type : 'application/octet-stream';
 }
 
 /** Returns the type of a file, detected by its content, or the fault if the declared type disagrees with it. */
 export function detectMediaType(content: Uint8Array, { name, declared }: { name: string; declared: string }): string | FileFault {
-  const bare_type = declared.split(';')[0]!.trim().toLowerCase();
-  const canonical_type = SAME[bare_type] ?? bare_type;
+  const canonical_type = toCanonicalType(declared);
   const detected_type = matchSignature(content);
   if (detected_type)
     return UNDECLARED.includes(canonical_type) || canonical_type === detected_type

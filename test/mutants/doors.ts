@@ -69,7 +69,7 @@ export default [
     id: 'doors/permission-forgotten',
     file: 'src/api/checks/permission.ts',
     symbol: 'refuseUnpermitted',
-    text: 'caller!.scopes.includes(access)',
+    text: 'scopes.includes(access)',
     replacement: 'caller',
     harm: 'Viewers and keys of any scope may do everything.',
     tests: [{ file: 'test/api/roles.test.ts', name: 'is refused every operation that is not declared to read' }],

@@ -1,5 +1,5 @@
 import { restrictedRole } from '../resources/definitions.sql.ts';
-import { type Queryable, row } from './database.ts';
+import { onlyRow, type Queryable } from './database.ts';
 
 /**
  * Returns true if this process has the database role of tools workers (../upkeep/tools-role.ts), which may not read instructions,
@@ -11,7 +11,7 @@ export type IsToolsRole = () => Promise<boolean>;
 export function toolsRole(pool: Queryable, only_tools: boolean): IsToolsRole {
   if (!only_tools) return async () => false;
   let answer: Promise<boolean> | undefined;
-  const ask = async () => (await row<{ restricted: boolean }>(pool, restrictedRole()))!.restricted;
+  const ask = async () => (await onlyRow<{ restricted: boolean }>(pool, restrictedRole())).restricted;
   return () => {
     answer ??= ask().catch((error: unknown) => {
       answer = undefined;

@@ -98,6 +98,13 @@ export async function row<R>(pool: Queryable, query: pg.QueryConfig): Promise<R 
   return (await rows<R>(pool, query))[0];
 }
 
+/** Returns the row of a statement that always has one, such as a count. */
+export async function onlyRow<R>(pool: Queryable, query: pg.QueryConfig): Promise<R> {
+  const found = await row<R>(pool, query);
+  if (found === undefined) throw new Error(`The statement ${query.name ?? query.text} returned no row`);
+  return found;
+}
+
 /**
  * Returns the rows of a prepared statement that belongs to a transaction of Prisma, or may: it is sent on Prisma's connection. Await
  * it, or give it to `prisma.$transaction`.

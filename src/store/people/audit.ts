@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import type { AuditEntry, AuditQuery } from '../../contracts/audit.ts';
 import type { PrismaClient, AuditEntry as Row } from '../../generated/prisma/client.ts';
-import { inTransaction, type Queryable, row, rows } from '../database/database.ts';
+import { inTransaction, onlyRow, type Queryable, rows } from '../database/database.ts';
 import { listPage, wireAs } from '../database/page.ts';
 import { addAudit, takeAuditTurn } from './audit.sql.ts';
 
@@ -49,7 +49,7 @@ export function auditQueueStore({ pool, prisma }: { pool: pg.Pool; prisma: Prism
      */
     sendNext: (most: number, send: (entries: readonly AuditEntry[]) => Promise<boolean>): Promise<number | null> =>
       inTransaction(pool, async (connection) => {
-        if (!(await row<{ taken: boolean }>(connection, takeAuditTurn()))!.taken) return null;
+        if (!(await onlyRow<{ taken: boolean }>(connection, takeAuditTurn())).taken) return null;
         const queued = await prisma.auditQueueEntry.findMany({ orderBy: { seq: 'asc' }, take: most });
         if (queued.length === 0) return 0;
         const entry_rows = await prisma.auditEntry.findMany({ where: { id: { in: queued.map(({ entry_id }) => entry_id) } } });

@@ -3,7 +3,7 @@ import { conversationLocked } from '../../domain/conversation.ts';
 import { notFound } from '../../domain/errors.ts';
 import { isTerminal } from '../../domain/statuses.ts';
 import type { Conversation } from '../../generated/prisma/client.ts';
-import { type Database, inTransaction, type Queryable, row, rows } from '../database/database.ts';
+import { type Database, inTransaction, onlyRow, type Queryable, rows } from '../database/database.ts';
 import * as sql from './conversations.sql.ts';
 
 /** An item as it is stored: a message, a call or a result, with the ids of its files. */
@@ -52,7 +52,7 @@ export function conversationStore({ pool, prisma }: Pick<Database, 'pool' | 'pri
     },
     /** Returns the number and bytes of all its items, including those of the run that continues it. */
     size: async (conversation_id: string) =>
-      (await row<{ items: number; bytes: number }>(pool, sql.conversationSize({ conversation_id })))!,
+      await onlyRow<{ items: number; bytes: number }>(pool, sql.conversationSize({ conversation_id })),
     items: (conversation_id: string, { limit, order, after }: ItemPage) =>
       prisma.conversationItem.findMany({
         where: {

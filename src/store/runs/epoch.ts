@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import type { LogPlace, Mark, ServerPlace } from '../../domain/epoch.ts';
 import { OutageError } from '../../domain/outages.ts';
-import { inTransaction, LONG_STATEMENT_MS, row, withTimeLimit } from '../database/database.ts';
+import { inTransaction, LONG_STATEMENT_MS, onlyRow, row, withTimeLimit } from '../database/database.ts';
 import * as sql from '../database/installation.sql.ts';
 
 export interface Restore {
@@ -40,7 +40,7 @@ export function epochStore(pool: pg.Pool) {
       return advanced ? { ...advanced.epoch, ...(log ? { log } : {}) } : null;
     },
     /** Returns the number of unfinished tasks from before a restore. */
-    countRestoredTasks: async () => (await row<{ tasks: number }>(pool, sql.countRestoredTasks()))!.tasks,
+    countRestoredTasks: async () => (await onlyRow<{ tasks: number }>(pool, sql.countRestoredTasks())).tasks,
     noteRestore: (behind?: Mark, only_if?: (recorded_epoch: RecordedEpoch) => boolean) => noteRestore(pool, behind, only_if),
   };
 }

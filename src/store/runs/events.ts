@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import type { EventExtent, ReaderPlace } from '../../events/follow.ts';
 import type { StoredEvent } from '../../events/task-events.ts';
-import { RUN_STATEMENT_MS, row, rows, withTimeLimit } from '../database/database.ts';
+import { onlyRow, RUN_STATEMENT_MS, row, rows, withTimeLimit } from '../database/database.ts';
 import * as sql from './events.sql.ts';
 
 /** The largest number that the record can hold. */
@@ -57,11 +57,11 @@ export function eventStore(pool: pg.Pool) {
       const [extent] = await rows<ExtentRow>(quick, sql.extentOfEvents({ workflow_id, ...clampPlace(place) }));
       const { void_from, ...end } = extent as ExtentRow;
       if (void_from === null) return { ...end, begin_again_after: null };
-      const [beginning] = await rows<{ after: number | null }>(
+      const { after } = await onlyRow<{ after: number | null }>(
         quick,
         sql.beginningBefore({ workflow_id, task_id: place.task_id, seq: void_from }),
       );
-      return { ...end, begin_again_after: beginning!.after };
+      return { ...end, begin_again_after: after };
     },
     /**
      * Returns the facts that a stream needs before it begins; undefined if there is no such workflow. `extent` is null if the

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { row } from '../database/database.ts';
+import { onlyRow } from '../database/database.ts';
 import { admitRequest } from './provider-rates.sql.ts';
 
 /** The divisor for the requests allowed in a burst: a tenth of the rate per minute, at least one. */
@@ -13,10 +13,10 @@ export const providerRates = (pool: pg.Pool) => ({
   async admit(provider_id: string, requests_per_minute: number): Promise<number> {
     const each = MINUTE_MS / requests_per_minute;
     const burst = Math.max(1, Math.floor(requests_per_minute / BURST_SHARE));
-    const reservation = await row<{ wait_ms: number }>(
+    const { wait_ms } = await onlyRow<{ wait_ms: number }>(
       pool,
       admitRequest({ provider_id, interval_ms: each, slack_ms: each * (burst - 1) }),
     );
-    return Math.ceil(reservation!.wait_ms);
+    return Math.ceil(wait_ms);
   },
 });

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { TaskSort } from '../../contracts/task-lists.ts';
 import { isUuid } from '../../domain/uuid.ts';
 import { Prisma, type Task as Row } from '../../generated/prisma/client.ts';
-import { row, rows, withCustomPlans } from '../database/database.ts';
+import { onlyRow, rows, withCustomPlans } from '../database/database.ts';
 import { badCursor, cutPage, type Paging, parseCursor, type RowPage, toCursor } from '../database/page.ts';
 
 export interface TaskFilter {
@@ -64,19 +64,19 @@ export async function listTasks(pool: pg.Pool, query: TaskListQuery): Promise<Ro
   // Without an order, the count may read the whole table, in which the rows of this owner may come last.
   const bound = count_to === undefined ? Prisma.empty : Prisma.sql`ORDER BY id DESC LIMIT ${count_to}`;
   const order = isFigure(sort) ? LARGEST_FIRST : BY_TIME[sort];
-  const [tasks, count_row] = await withCustomPlans(pool, async (on) => [
+  const [tasks, { total }] = await withCustomPlans(pool, async (on) => [
     await rows<Row & { sorted_by: number | null }>(
       on,
       toQuery(Prisma.sql`
         WITH page AS MATERIALIZED (${page}) SELECT ${COLUMNS}, sorted_by FROM page JOIN tasks USING (id) ORDER BY ${order}`),
     ),
-    await row<{ total: number }>(
+    await onlyRow<{ total: number }>(
       on,
       toQuery(Prisma.sql`
         SELECT count(*)::int AS total FROM (SELECT 1 FROM tasks WHERE ${matching} ${bound}) AS counted`),
     ),
   ]);
-  const cut = cutPage(tasks, { total: count_row!.total, limit, getCursor: (last) => toTaskCursor(last, sort) });
+  const cut = cutPage(tasks, { total, limit, getCursor: (last) => toTaskCursor(last, sort) });
   return { ...cut, items: cut.items.map(({ sorted_by: _, ...task }) => task) };
 }
 

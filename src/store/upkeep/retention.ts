@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { toFirstUuid } from '../../domain/uuid.ts';
-import { type Database, inTransaction, type Queryable, row, rows } from '../database/database.ts';
+import { type Database, inTransaction, onlyRow, type Queryable, row, rows } from '../database/database.ts';
 import { KEPT_MS as KEYS_KEPT_MS } from '../database/idempotency.ts';
 import { findFact, writeFact } from '../database/installation.sql.ts';
 import * as audit from '../people/audit.sql.ts';
@@ -47,21 +47,21 @@ const NOTHING: Swept = { removed: 0, next: null };
 export function retentionStore({ pool }: Pick<Database, 'pool'>) {
   const taking = (work: (on: Queryable) => Promise<Swept>): Promise<Swept> =>
     inTransaction(pool, async (on) => {
-      const turn = await row<{ taken: boolean }>(on, sql.takeTurn());
-      return turn!.taken ? work(on) : NOTHING;
+      const { taken } = await onlyRow<{ taken: boolean }>(on, sql.takeTurn());
+      return taken ? work(on) : NOTHING;
     });
   return {
     /**
      * Returns the time of the clock that the ends of tasks were recorded with: a worker with a wrong clock must not remove recent
      * records.
      */
-    now: async () => (await row<{ now: Date }>(pool, sql.databaseTime()))!.now,
+    now: async () => (await onlyRow<{ now: Date }>(pool, sql.databaseTime())).now,
     /**
      * Moves the time up to which ages are counted to now, but by a day at most, so that a wrong clock is noticed before it
      * removes much.
      */
     async advanceAgingClock(): Promise<Date> {
-      return (await row<{ at: Date }>(pool, sql.advanceAgingClock()))!.at;
+      return (await onlyRow<{ at: Date }>(pool, sql.advanceAgingClock())).at;
     },
     /** Returns the time up to which ages are counted, and that of the database; null if it was never moved. */
     async agingClock(): Promise<{ at: Date; now: Date } | null> {
@@ -119,7 +119,7 @@ interface Counted {
 }
 
 async function removeBatch(on: Queryable, batch: pg.QueryConfig): Promise<Swept> {
-  const { removed } = (await row<Counted>(on, batch))!;
+  const { removed } = await onlyRow<Counted>(on, batch);
   return { removed, next: removed === sql.BATCH ? START : null };
 }
 
@@ -130,15 +130,15 @@ interface Walked extends Counted {
 }
 
 async function walkBatch(on: Queryable, batch: pg.QueryConfig): Promise<Swept> {
-  const { removed, looked, at = START.at, id } = (await row<Walked>(on, batch))!;
+  const { removed, looked, at = START.at, id } = await onlyRow<Walked>(on, batch);
   return { removed, next: looked === sql.BATCH ? { at, id: id as string } : null };
 }
 
 const deltasBefore = (now: Date) => new Date(now.getTime() - DELTAS_KEPT_MS);
 
 async function partition(on: Queryable, branch: string, before: Date): Promise<Swept> {
-  const dropped_row = await row<{ dropped: string | null }>(on, events.dropEvents({ branch, before }));
-  return dropped_row!.dropped ? { removed: 1, next: START } : NOTHING;
+  const { dropped } = await onlyRow<{ dropped: string | null }>(on, events.dropEvents({ branch, before }));
+  return dropped ? { removed: 1, next: START } : NOTHING;
 }
 
 const listEndedTasks = (on: Queryable, before: Date, { at, id }: SweepPlace): Promise<SweepPlace[]> =>
@@ -150,9 +150,9 @@ async function deltas(on: Queryable, before: Date): Promise<Swept> {
   const ended = await listEndedTasks(on, before, parsePlace(saved_place));
   const last = ended.at(-1);
   if (!last) return NOTHING;
-  const removed_row = await row<Counted>(on, events.removeDeltas({ task_ids: ended.map(({ id }) => id) }));
+  const { removed } = await onlyRow<Counted>(on, events.removeDeltas({ task_ids: ended.map(({ id }) => id) }));
   await rows(on, writeFact({ name: DELTAS_PLACE, value: `${last.at.toISOString()} ${last.id}` }));
-  return { removed: removed_row!.removed, next: last };
+  return { removed, next: last };
 }
 
 function parsePlace(text: string | undefined): SweepPlace {

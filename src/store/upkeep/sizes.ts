@@ -1,5 +1,5 @@
 import type { SizeSample } from '../../domain/sizes.ts';
-import { type Database, row, rows } from '../database/database.ts';
+import { type Database, onlyRow, row, rows } from '../database/database.ts';
 import { findFact, writeFact } from '../database/installation.sql.ts';
 import * as sql from './sizes.sql.ts';
 
@@ -19,7 +19,7 @@ export function sizeStore({ pool }: Pick<Database, 'pool'>) {
     return fact ? (JSON.parse(fact.value) as SizeSample[]) : [];
   };
   return {
-    database: async () => (await row<{ bytes: number }>(pool, sql.databaseBytes()))!.bytes,
+    database: async () => (await onlyRow<{ bytes: number }>(pool, sql.databaseBytes())).bytes,
     /** Lists tables with their indexes, the largest first. A partitioned table counts as a whole. */
     largestTables: (limit: number): Promise<TableSize[]> => rows<TableSize>(pool, sql.largestTables({ limit })),
     /** Returns the samples, oldest first. */

@@ -1,4 +1,4 @@
-import { type Database, inTransaction, row, rows } from '../database/database.ts';
+import { type Database, inTransaction, onlyRow, row, rows } from '../database/database.ts';
 import * as sql from './usage.sql.ts';
 
 interface Period {
@@ -46,7 +46,7 @@ export function usageStore({ pool }: Pick<Database, 'pool'>) {
   const count = (): Promise<number> =>
     inTransaction(pool, async (on) => {
       await row(on, sql.takeUsageTurn());
-      const { ids } = (await row<{ ids: string[] }>(on, sql.countUsage()))!;
+      const { ids } = await onlyRow<{ ids: string[] }>(on, sql.countUsage());
       if (ids.length > 0) await row(on, sql.addToUsage({ task_ids: ids }));
       return ids.length;
     });

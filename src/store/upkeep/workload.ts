@@ -1,4 +1,4 @@
-import { type Database, row } from '../database/database.ts';
+import { type Database, onlyRow } from '../database/database.ts';
 import { readWorkload } from './workload.sql.ts';
 
 /** The unfinished work. Ages are in seconds. */
@@ -13,5 +13,5 @@ export interface Workload {
 }
 
 export function workloadStore({ pool }: Pick<Database, 'pool'>) {
-  return { read: async (): Promise<Workload> => (await row<Workload>(pool, readWorkload()))! };
+  return { read: async (): Promise<Workload> => await onlyRow<Workload>(pool, readWorkload()) };
 }

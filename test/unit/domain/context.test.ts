@@ -91,6 +91,9 @@ describe('the window of a model', () => {
   });
 
   it('is the fallback for every beginning of a known name', () => {
+    const ids = KNOWN_MODELS.map(([id]) => id);
+    // The last entry that a name begins with is then the longest.
+    expect(ids).toEqual(ids.toSorted());
     const beginnings = KNOWN_MODELS.map(([id]) => id.slice(0, -1)).filter((beginning) => !findKnownModel(beginning));
     expect(beginnings.length).toBeGreaterThan(50);
     for (const beginning of beginnings)
