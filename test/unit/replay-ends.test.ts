@@ -79,6 +79,14 @@ const OTHERS: [string, string, (bundle: RunBundle) => void, { step: number; what
     null,
   ],
   [
+    'has a call under another id',
+    'tools.json',
+    ({ steps }) => {
+      steps[2]!.tool_calls[0]!.call_id = 'changed by hand';
+    },
+    { step: 3, what: 'the call 3-1' },
+  ],
+  [
     'completed without the result of a call',
     'tools.json',
     ({ steps }) => {

@@ -1,5 +1,5 @@
 import type { Warning } from '../../contracts/common.ts';
-import { type McpEntry, McpEntry as McpEntrySchema } from '../../contracts/mcps.ts';
+import { type McpEntry, McpEntry as McpEntrySchema } from '../../contracts/mcp-entries.ts';
 import { unprocessable } from '../../domain/errors.ts';
 import { isExactNumber } from '../../domain/exact-json.ts';
 import { isRecord } from '../../domain/records.ts';

@@ -1,7 +1,8 @@
 import { access } from 'node:fs/promises';
 import { dirname, isAbsolute, join } from 'node:path';
 import type { Warning } from '../../contracts/common.ts';
-import { type McpEntry, McpServerCreate } from '../../contracts/mcps.ts';
+import type { McpEntry } from '../../contracts/mcp-entries.ts';
+import { McpServerCreate } from '../../contracts/mcps.ts';
 import { isTemplate, mapTexts } from '../../domain/secrets.ts';
 import { findLauncher, parsePackageLaunch } from '../../tools/mcp/packages/launch.ts';
 import { parseValue } from '../http/validate.ts';

@@ -1,4 +1,4 @@
-import type { McpEntry } from '../../contracts/mcps.ts';
+import type { McpEntry } from '../../contracts/mcp-entries.ts';
 
 /** Commands that start a package, with the words that some of them have before its name. */
 const RUNNERS = /^(?:.*[\\/])?(?:npx|bunx|bun|npm|pnpm|yarn|node|mcp-remote)$/;

@@ -1,5 +1,6 @@
 import type { Warning } from '../../contracts/common.ts';
-import { type McpEntry, type McpServer, type McpServerValues, mcps, StdioConfig, UrlConfig } from '../../contracts/mcps.ts';
+import type { McpEntry } from '../../contracts/mcp-entries.ts';
+import { type McpServer, type McpServerValues, mcps, StdioConfig, UrlConfig } from '../../contracts/mcps.ts';
 import type { ImportResult } from '../../contracts/transfer.ts';
 import { AppError, type FieldError } from '../../domain/errors.ts';
 import { listTokenNames } from '../../domain/secrets.ts';
