@@ -9,7 +9,7 @@ export const coverageFolder = (): string | undefined => process.env[COVERAGE_FOL
 /** The variable with which a child of Node writes what it executed when it ends by itself. One that is killed writes nothing. */
 export function coverageOfChildren(): Record<string, string> {
   const folder = coverageFolder();
-  return folder ? { NODE_V8_COVERAGE: join(folder, 'children') } : {};
+  return folder ? { [COVERAGE_FOLDER]: folder, NODE_V8_COVERAGE: join(folder, 'children') } : {};
 }
 
 let written = 0;
