@@ -10,11 +10,16 @@ const Dollars = z.number().min(0).max(1_000_000_000);
 /**
  * US dollars per million tokens. An entry of the model that answered, or else of the requested one, takes precedence over `*`.
  */
-export const Price = z.object({
+const TokenPrices = z.object({
   input: Dollars,
   output: Dollars,
   cache_read: Dollars.optional(),
   cache_write: Dollars.optional(),
+});
+export const Price = TokenPrices.extend({
+  above: TokenPrices.extend({ tokens: z.int().min(1).max(1_000_000_000) })
+    .optional()
+    .meta({ description: 'The prices of a whole request whose input has more than this number of tokens' }),
 });
 const PriceTable = z
   .record(z.string(), Price)

@@ -1,5 +1,3 @@
-import { KNOWN_MODELS, type KnownModel } from './known-models.ts';
-
 /** The size of a model's context window, and what it is known from. */
 export interface ContextWindow {
   tokens: number;
@@ -31,37 +29,6 @@ export interface NamedWindow {
 /** Returns the size that was named for a provider's model; null if another endpoint named it, which the provider had before. */
 export const findNamedSize = (named: NamedWindow | null | undefined, provider: ModelEndpoint): number | null =>
   named?.endpoint === describeEndpoint(provider) ? named.context_window : null;
-
-interface WindowSources {
-  /** The provider's setting. */
-  set: number | null;
-  /** What the endpoint named. */
-  named?: number | null;
-  fallback: number;
-}
-
-/** Returns the context window of a model. A name that only resembles a known one says nothing about its window. */
-export function resolveContextWindow(model: string | null, { set, named = null, fallback }: WindowSources): ContextWindow {
-  if (set !== null) return { tokens: set, from: 'provider' };
-  if (named !== null) return { tokens: named, from: 'endpoint' };
-  const known = model ? findKnownModel(model) : null;
-  return known ? { tokens: known.context_window, from: 'known' } : { tokens: fallback, from: 'default' };
-}
-
-/**
- * Finds the catalogue's entry of a model, ignoring any release, date or address around its name: `openai/gpt-4o-2024-08-06` is
- * `gpt-4o`. Returns null if there is none.
- */
-export function findKnownModel(model: string): KnownModel | null {
-  const name = plainName(model);
-  // The entries are sorted, so the longest of the ids that the name begins with is the last.
-  const entry = KNOWN_MODELS.findLast(
-    ([id]) => name === id || (name.startsWith(id) && '-:@'.includes(name[id.length] as string)),
-  );
-  return entry?.[1] ?? null;
-}
-
-const plainName = (model: string) => model.toLowerCase().split('/').at(-1)!;
 
 const BYTES_PER_TOKEN = 4;
 /** The tokens that a message costs in addition to its text. */

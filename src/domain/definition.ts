@@ -221,11 +221,16 @@ export const pinBuiltins = (names: string[], { bypass_memory }: Pick<RunSettings
     .filter((name) => !(bypass_memory && MEMORY_TOOLS.some((known) => known === name)))
     .map((name) => ({ kind: 'builtin', name }));
 
-/** The prices in US dollars per million tokens. */
-export interface ModelPrice {
+interface TokenPrices {
   input: number;
   output: number;
-  cache_read?: number;
-  cache_write?: number;
+  cache_read?: number | undefined;
+  cache_write?: number | undefined;
+}
+
+/** The prices in US dollars per million tokens. */
+export interface ModelPrice extends TokenPrices {
+  /** The prices of the whole request if its input has more than this number of tokens. */
+  above?: (TokenPrices & { tokens: number }) | undefined;
 }
 export type ModelPrices = Record<string, ModelPrice>;

@@ -55,8 +55,9 @@ export const findPrice = (names: readonly (string | null)[], prices: ModelPrices
 
 /** Returns the US dollars for one exchange; 0 if the table has no price for the model. `names`: as for `findPrice`. */
 export function calculateCost(usage: ExchangeUsage, names: readonly (string | null)[], prices: ModelPrices): number {
-  const price = findPrice(names, prices);
-  if (!price) return 0;
+  const listed = findPrice(names, prices);
+  if (!listed) return 0;
+  const price = listed.above && usage.total_in > listed.above.tokens ? listed.above : listed;
   const uncached_tokens = Math.max(0, usage.total_in - usage.cache_read - usage.cache_write);
   const dollars =
     uncached_tokens * price.input +

@@ -102,11 +102,6 @@ export const UNCOVERED: readonly Uncovered[] = [
     reason: 'Only other systems than Linux take it.',
   },
   {
-    file: 'src/runtimes/prices.ts',
-    text: 'price ? [[id, price]] : []',
-    reason: 'The catalogue in the repository names a price for each model of a vendor; its next copy may have one without.',
-  },
-  {
     file: 'src/store/resources/custom-tools.ts',
     text: 'in: agent?.custom_tool_ids ?? []',
     reason: 'An agent that is deleted between two statements.',

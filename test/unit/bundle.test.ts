@@ -10,6 +10,8 @@ it('bundles workflow code without the packages that have no business in the isol
     const { codePath } = await workflowBundle(folder);
     const code = await readFile(codePath, 'utf8');
     for (const name of ['zod', 'openai', 'ioredis', 'pg', '@prisma']) expect(code).not.toContain(`node_modules/${name}/`);
+    // The catalogue of models changes while a history is replayed, and it is large.
+    expect(code).not.toContain('known-models');
     expect((await workflowBundle(folder)).codePath).toBe(codePath);
   } finally {
     await rm(folder, { recursive: true, force: true });

@@ -5,7 +5,7 @@ import { parseResponse } from '../../src/domain/json-answers.ts';
 import { parseTodos, toProgress } from '../../src/domain/progress.ts';
 import { formatReminder, storable } from '../../src/domain/transcript.ts';
 import { calculateCost, toUsage } from '../../src/domain/usage.ts';
-import { getPrices, isPriced } from '../../src/runtimes/prices.ts';
+import { findModelPrice, getPrices, isPriced } from '../../src/runtimes/prices.ts';
 import { keyRing } from '../../src/store/secrets/key-ring.ts';
 
 const KEY_A = `a:${Buffer.alloc(32, 1).toString('base64')}`;
@@ -157,4 +157,14 @@ it('takes the vendor’s own prices for a provider that is the vendor and has no
   expect(getPrices({ ...vendor, base_url: 'https://gateway.example/v1' })).toEqual({});
   const own = { '*': { input: 1, output: 2 } };
   expect(getPrices({ ...vendor, price_table: own })).toBe(own);
+  const one = { 'gpt-4o': { input: 17, output: 19 } };
+  expect(getPrices({ ...vendor, price_table: one })['gpt-4o']).toEqual({ input: 17, output: 19 });
+  expect(getPrices({ ...vendor, price_table: one })['gpt-4.1']).toEqual(getPrices(vendor)['gpt-4.1']);
+  expect(findModelPrice({ ...vendor, price_table: one }, 'gpt-4o')).toMatchObject({ price_source: 'provider' });
+  expect(findModelPrice({ ...vendor, price_table: one }, 'gpt-4.1')).toMatchObject({ price_source: 'catalogue' });
+  expect(findModelPrice({ ...vendor, price_table: own }, 'gpt-4.1')).toEqual({ price: own['*'], price_source: 'provider' });
+  expect(findModelPrice({ ...vendor, price_table: one }, 'gpt-4')).not.toBeNull();
+  expect(findModelPrice({ ...vendor, price_table: one }, 'gpt-4-of-tomorrow')).toBeNull();
+  expect(findModelPrice({ ...vendor, base_url: 'https://gateway.example/v1' }, 'gpt-4o')).toBeNull();
+  expect(findModelPrice(null, 'gpt-4o')).toBeNull();
 });

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { findCompactionCut, sinceSummary } from '../../src/domain/compaction.ts';
-import { estimateTokens, latestThatFit, resolveContextWindow } from '../../src/domain/context-window.ts';
+import { estimateTokens, latestThatFit } from '../../src/domain/context-window.ts';
+import { resolveContextWindow } from '../../src/domain/resolve-window.ts';
 import type { TranscriptMessage } from '../../src/domain/transcript.ts';
 import { shorterAsTsv } from '../../src/domain/tsv.ts';
 

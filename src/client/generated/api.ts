@@ -2643,6 +2643,14 @@ export type Model = {
     output: number;
     cache_read?: number;
     cache_write?: number;
+    /** The prices of a whole request whose input has more than this number of tokens */
+    above?: {
+      input: number;
+      output: number;
+      cache_read?: number;
+      cache_write?: number;
+      tokens: number;
+    };
   };
 };
 
@@ -2821,6 +2829,14 @@ export type Provider = {
       output: number;
       cache_read?: number;
       cache_write?: number;
+      /** The prices of a whole request whose input has more than this number of tokens */
+      above?: {
+        input: number;
+        output: number;
+        cache_read?: number;
+        cache_write?: number;
+        tokens: number;
+      };
     };
   };
   /** Context window of its models, in tokens; null: what the endpoint names, otherwise from the table of known models */
@@ -2855,6 +2871,14 @@ export type ProviderCreate = {
       output: number;
       cache_read?: number;
       cache_write?: number;
+      /** The prices of a whole request whose input has more than this number of tokens */
+      above?: {
+        input: number;
+        output: number;
+        cache_read?: number;
+        cache_write?: number;
+        tokens: number;
+      };
     };
   };
   /** Context window of its models, in tokens; null: what the endpoint names, otherwise from the table of known models */
@@ -2919,6 +2943,14 @@ export type ProviderUpdate = {
       output: number;
       cache_read?: number;
       cache_write?: number;
+      /** The prices of a whole request whose input has more than this number of tokens */
+      above?: {
+        input: number;
+        output: number;
+        cache_read?: number;
+        cache_write?: number;
+        tokens: number;
+      };
     };
   };
   context_window?: number | null;

@@ -1,5 +1,6 @@
-import { type ContextWindow, findNamedSize, type NamedWindow, resolveContextWindow } from '../../domain/context-window.ts';
+import { type ContextWindow, findNamedSize, type NamedWindow } from '../../domain/context-window.ts';
 import type { Definition } from '../../domain/definition.ts';
+import { resolveContextWindow } from '../../domain/resolve-window.ts';
 import { toDeadlines } from '../../runtimes/bounded.ts';
 import type { RuntimeOptions } from '../../runtimes/select.ts';
 import type { SharedServices } from '../core.ts';
