@@ -33,7 +33,15 @@ import { createRedactedLog, type RequestSecrets, redactReplies } from './http/re
 import { REQUEST_ID, returnRequestIds } from './http/request-ids.ts';
 import { secureHeaders } from './http/secure-headers.ts';
 import { cutStalled, lingerOnClose } from './http/slow-clients.ts';
-import type { BundleBuilder, KnowledgeService, McpProbe, McpSignIns, ModelLists, StepRequestBuilder } from './ports.ts';
+import type {
+  BundleBuilder,
+  KnowledgeService,
+  McpProbe,
+  McpSignIns,
+  ModelCatalogueService,
+  ModelLists,
+  StepRequestBuilder,
+} from './ports.ts';
 import { agentRoutes } from './routes/agents.ts';
 import { alertRoutes } from './routes/alerts.ts';
 import { type Attach, type AttachmentLimits, attachmentRoutes, createAttach } from './routes/attachments.ts';
@@ -83,6 +91,7 @@ export interface Services {
   dispatch: Dispatch;
   runner: ToolRunner;
   models: ModelLists;
+  model_catalogue: ModelCatalogueService;
   mcp: McpProbe;
   mcpSignIns: McpSignIns;
   knowledge: KnowledgeService;

@@ -9,6 +9,7 @@ import type {
   McpTest,
   McpToolList,
 } from '../contracts/mcps.ts';
+import type { CatalogueInUse, CatalogueUpdate } from '../contracts/model-catalogue.ts';
 import type { Model } from '../contracts/models.ts';
 import type { Provider, ProviderDraft } from '../contracts/providers.ts';
 import type { RunBundle } from '../contracts/run-bundles.ts';
@@ -28,6 +29,13 @@ export interface ModelLists {
   /** Asks the provider now, regardless of the cache. */
   check(provider: Provider, caller: Caller): Promise<ProviderCheck>;
   checkDraft(draft: ProviderDraft): Promise<ProviderCheck>;
+}
+
+/** The catalogue of models of the installation. */
+export interface ModelCatalogueService {
+  get(): Promise<CatalogueInUse>;
+  /** Throws, and changes nothing, if the file cannot be fetched, is not valid, has another digest or is older. */
+  update(update: CatalogueUpdate, updated_by: string): Promise<CatalogueInUse>;
 }
 
 /** Connects to MCP servers in the caller's name. A server given here has its secrets masked; they are opened by its id. */

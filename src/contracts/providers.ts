@@ -5,7 +5,7 @@ import { ModelName } from './model-name.ts';
 
 const PROVIDER_TYPES = ['openai', 'azure_openai', 'openai_compatible', 'anthropic', 'anthropic_messages'] as const;
 
-const Dollars = z.number().min(0).max(1_000_000_000);
+export const Dollars = z.number().min(0).max(1_000_000_000);
 
 /**
  * US dollars per million tokens. An entry of the model that answered, or else of the requested one, takes precedence over `*`.

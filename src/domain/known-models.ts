@@ -58,7 +58,7 @@ function indexModels(models: readonly KnownModel[]): Index {
 let in_use = indexModels(SHIPPED_MODELS);
 
 /** Replaces the catalogue of this process: `perdura models update` changes it without a release. */
-export const useKnownModels = (models: readonly KnownModel[]): void => {
+export const replaceKnownModels = (models: readonly KnownModel[]): void => {
   in_use = indexModels(models);
 };
 

@@ -214,7 +214,7 @@ const REQUIRES_REASONING = /(?:^|\.)(?:deepseek\.com|moonshot\.(?:ai|cn)|kimi\.c
 /** Matches the models that want to read their thinking again. */
 const TEXT_THINKERS = /(?:^|\/)minimax-m/i;
 
-const toHost = ({ base_url }: Endpoint): string => (base_url ? new URL(base_url).hostname : '');
+const toHost = ({ base_url }: Endpoint): string => (base_url && URL.parse(base_url)?.hostname) || '';
 
 /** Returns the request format that the endpoint expects for a model; without a provider, that of the default runtime. */
 export function getDialect(provider: Endpoint | null, model: string): Dialect {

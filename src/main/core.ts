@@ -23,6 +23,7 @@ import type { PythonToolRunner } from '../toolrunner/python-tool-runner.ts';
 import type { McpPackages } from '../tools/mcp/packages/cache.ts';
 import type { InstallationSettings } from './installation-settings.ts';
 import type { Egress } from './wiring/egress.ts';
+import type { ModelCatalogueKeeper } from './wiring/model-catalogue.ts';
 import type { SecretScope } from './wiring/secret-scope.ts';
 
 /** The services that API and worker share in one process. */
@@ -36,6 +37,7 @@ export interface SharedServices {
   runner: PythonToolRunner;
   mcp_packages: McpPackages;
   egress: Egress;
+  model_catalogue: ModelCatalogueKeeper;
   /** Parses all input from users or the network. */
   parsers: ParserPool;
   judge: Judge;

@@ -53,6 +53,10 @@ const REMOTE = {
     usage: '--file <file or folder> … [--dry-run] [--prune] [--yes] [--json]',
     summary: 'create and change resources until they are as declared; shows the difference',
   },
+  models: {
+    usage: 'show [--json] | update <file or URL> [--digest sha256:<digest>] [--force] [--json]',
+    summary: 'the catalogue of models: prices, windows and ends; update needs an administrator',
+  },
   eval: {
     usage: '--dataset <id> --workflow <id> … [--json]',
     summary: 'run a dataset against a workflow; the exit code is for CI',

@@ -2,14 +2,15 @@ import Anthropic from '@anthropic-ai/sdk';
 import { LRUCache } from 'lru-cache';
 import type OpenAI from 'openai';
 import type { Model } from '../contracts/models.ts';
-import type { ModelPrices } from '../domain/definition.ts';
 import { AppError, secretRefusal } from '../domain/errors.ts';
 import { findKnownModel } from '../domain/known-models.ts';
 import { findOutage } from '../domain/outages.ts';
+import { findCatalogue } from '../domain/provider-presets.ts';
 import type { Redactor } from '../domain/redaction.ts';
 import { toModelFailure } from './failures.ts';
 import { listModels } from './listed-models.ts';
 import { toVendorFailure } from './managed/failures.ts';
+import { findModelPrice, type Priced } from './prices.ts';
 
 const KEPT_MS = 10 * 60_000;
 const MOST_KEPT = 1_000;
@@ -18,8 +19,8 @@ interface Listing {
   /** Requests with an equal key share one list for ten minutes. */
   key: string;
   client: () => Promise<OpenAI | Anthropic>;
-  provider_id?: string;
-  prices?: ModelPrices;
+  /** Null: the default runtime. */
+  provider: (Priced & { id: string }) | null;
   /** Keeps the sizes of context windows that the endpoint lists. */
   keepWindows?: (windows: { model: string; context_window: number }[]) => Promise<void>;
 }
@@ -40,18 +41,47 @@ interface ListerOptions {
   redact: () => Pick<Redactor, 'value' | 'error'>;
 }
 
-/** Fetches model lists from endpoints and caches them for a while. */
+/** A model as its endpoint lists it, with the size of its context window if the endpoint names it. */
+type ListedModel = Awaited<ReturnType<typeof listModels>>[number];
+
+/** Fetches model lists from endpoints and caches them for a while. What is known about the models is added to each reply. */
 export function modelLister({ now = () => performance.now(), redact }: ListerOptions) {
-  const cache = new LRUCache<string, { at: number; models: Model[] }>({ max: MOST_KEPT });
+  const cache = new LRUCache<string, { at: number; listed: ListedModel[] }>({ max: MOST_KEPT });
   const rejectRedacted = (error: unknown) => Promise.reject(redact().error(error));
-  return async ({ key, client, provider_id, prices = {}, keepWindows = async () => {} }: Listing): Promise<Model[]> => {
+  const fetchList = async ({ key, client, keepWindows = async () => {} }: Listing): Promise<ListedModel[]> => {
     const entry = cache.get(key);
-    if (entry && now() - entry.at < KEPT_MS) return entry.models;
-    const asked = await askForModels(await openClient(client), { provider_id, prices }).catch(rejectRedacted);
-    const models = redact().value(asked.models);
-    await keepWindows(redact().value(asked.windows));
-    cache.set(key, { at: now(), models });
-    return models;
+    if (entry && now() - entry.at < KEPT_MS) return entry.listed;
+    const listed = redact().value(await askForModels(await openClient(client)).catch(rejectRedacted));
+    await keepWindows(listed.flatMap(({ id: model, context_window }) => (context_window ? [{ model, context_window }] : [])));
+    cache.set(key, { at: now(), listed });
+    return listed;
+  };
+  return async (listing: Listing): Promise<Model[]> =>
+    (await fetchList(listing)).map((listed) => toModel(listed, listing.provider));
+}
+
+function toModel({ id, name = id, context_window }: ListedModel, provider: Listing['provider']): Model {
+  const known = findKnownModel(id, provider && findCatalogue(provider));
+  const found = findModelPrice(provider, id);
+  return {
+    id,
+    name,
+    ...(provider ? { provider_id: provider.id } : {}),
+    ...toModelWindow({ endpoint: context_window, known: known?.context_window }),
+    vendor: known?.vendor ?? null,
+    max_output: known?.max_output ?? null,
+    reasoning_efforts: known?.efforts ? [...known.efforts] : null,
+    modalities: known ? { input: [...known.modalities.input], output: [...known.modalities.output] } : null,
+    tools: known?.tools ?? null,
+    structured_output: known?.structured_output ?? null,
+    deprecated_on: known?.deprecated_on ?? null,
+    ends_on: known?.ends_on ?? null,
+    successor: known?.successor ?? null,
+    source: known?.source ?? null,
+    as_of: known?.as_of ?? null,
+    ...(found ? { price: found.price } : {}),
+    priced: found !== null,
+    price_source: found?.price_source ?? null,
   };
 }
 
@@ -65,25 +95,9 @@ async function openClient(client: Listing['client']): Promise<OpenAI | Anthropic
   }
 }
 
-async function askForModels(
-  client: OpenAI | Anthropic,
-  { provider_id, prices = {} }: { provider_id?: string | undefined; prices?: ModelPrices } = {},
-): Promise<{ models: Model[]; windows: { model: string; context_window: number }[] }> {
+async function askForModels(client: OpenAI | Anthropic): Promise<ListedModel[]> {
   try {
-    const models: Model[] = [];
-    const listed = await listModels(client);
-    for (const { id, name = id, context_window } of listed) {
-      const price = prices[id] ?? prices['*'];
-      models.push({
-        id,
-        name,
-        ...(provider_id ? { provider_id } : {}),
-        ...toModelWindow({ endpoint: context_window, known: findKnownModel(id)?.context_window }),
-        ...(price ? { price } : {}),
-      });
-    }
-    const windows = listed.flatMap(({ id: model, context_window }) => (context_window ? [{ model, context_window }] : []));
-    return { models, windows };
+    return await listModels(client);
   } catch (error) {
     const failure = client instanceof Anthropic ? toVendorFailure(error) : toModelFailure(error);
     throw new AppError('upstream', (failure as Error).message, {

@@ -3,12 +3,11 @@ import { getListPrices } from '../domain/known-models.ts';
 import { findCatalogue } from '../domain/provider-presets.ts';
 import { findPrice } from '../domain/usage.ts';
 
+/** The parts of a provider that decide what its models cost. */
+export type Priced = Pick<PinnedProvider, 'price_table' | 'provider_type' | 'base_url'>;
+
 /** The provider's price table and, for models that are not in it, the vendor's list prices if the provider is the vendor itself. */
-export function getPrices({
-  price_table,
-  provider_type,
-  base_url,
-}: Pick<PinnedProvider, 'price_table' | 'provider_type' | 'base_url'>): ModelPrices {
+export function getPrices({ price_table, provider_type, base_url }: Priced): ModelPrices {
   const catalogue = findCatalogue({ provider_type, base_url });
   // `*` is a price for every model.
   if (catalogue === null || Object.hasOwn(price_table, '*')) return price_table;
@@ -22,7 +21,7 @@ interface FoundPrice {
 }
 
 /** Returns what a model costs at a provider; null if nobody knows. Without a provider, the default runtime answers, which has no prices. */
-export function findModelPrice(provider: Parameters<typeof getPrices>[0] | null, model: string | null): FoundPrice | null {
+export function findModelPrice(provider: Priced | null, model: string | null): FoundPrice | null {
   const price = provider && findPrice([model], getPrices(provider));
   if (!price) return null;
   return { price, price_source: findPrice([model], provider.price_table) ? 'provider' : 'catalogue' };

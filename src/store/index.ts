@@ -26,6 +26,7 @@ import { definitionStore } from './resources/definitions.ts';
 import { knowledgeItemStore } from './resources/knowledge.ts';
 import { mcpListingStore } from './resources/mcp-listings.ts';
 import { memoryStore } from './resources/memories.ts';
+import { modelCatalogueStore } from './resources/model-catalogue.ts';
 import { sampleStore } from './resources/samples.ts';
 import { scheduleStore } from './resources/scheduled-agents.ts';
 import { transferStore } from './resources/transfer.ts';
@@ -155,6 +156,7 @@ export function createStore({
     cursors: cursorStore(pool),
     rates: providerRates(pool),
     windows: namedWindows(pool),
+    modelCatalogue: modelCatalogueStore(pool),
     inspection: inspectionStore(prisma),
     forks: forkStore(pool),
     events: eventStore(pool),

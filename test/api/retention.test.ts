@@ -84,6 +84,7 @@ const KEPT: Record<string, string> = {
   mcp_sign_in_attempts: 'removed when they expire: test/temporal/mcp-sign-in.test.ts',
   mcp_listings: 'one row a principal and server',
   mcp_sign_ins: 'one row a principal and server',
+  model_catalogue: 'one row',
   named_windows: 'one row a provider and model',
   person_settings: 'one row a principal',
   principals: 'one row a principal',

@@ -31,6 +31,7 @@ const NOT_COUNTED: Record<string, string> = {
   mcp_sign_in_attempts: 'expire',
   mcp_listings: 'one row a principal and server, of limited length',
   mcp_sign_ins: 'one row a principal and server',
+  model_catalogue: 'one row, of limited length',
   named_windows: 'one row a provider and model, of limited length',
   person_settings: 'one row a principal, of limited length',
   principals: 'one row a principal',

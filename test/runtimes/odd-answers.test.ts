@@ -184,7 +184,7 @@ it.each(placesIn(LIST).map((path) => [path.join('.'), path] as const))(
       const client = new OpenAI({ apiKey: 'key', baseURL: 'http://models.test/v1', maxRetries: 0, fetch });
       const list = modelLister({ redact: () => redactor() });
       try {
-        const read = z.array(Model).safeParse(await list({ key: name, client: async () => client }));
+        const read = z.array(Model).safeParse(await list({ key: name, client: async () => client, provider: null }));
         if (!read.success) faults.push(`${name}: ${z.prettifyError(read.error)}`);
       } catch (error) {
         if (!(error instanceof AppError) || codeIn(error.message)) faults.push(`${name}: ${error}`);

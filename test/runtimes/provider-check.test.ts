@@ -1,11 +1,13 @@
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { AppError } from '../../src/domain/errors.ts';
+import { replaceKnownModels, SHIPPED_MODELS } from '../../src/domain/known-models.ts';
 import { OutageError } from '../../src/domain/outages.ts';
 import { redactor } from '../../src/domain/redaction.ts';
 import { modelLister } from '../../src/runtimes/model-lists.ts';
 import { checkProvider } from '../../src/runtimes/provider-check.ts';
+import { knownModel } from '../support/known-model.ts';
 import { providerOf } from './support.ts';
 
 type Fetch = (url: string, init: RequestInit) => Promise<Response>;
@@ -127,20 +129,44 @@ describe('the default model', () => {
 
 describe('a list of models', () => {
   const list = modelLister({ redact: () => redactor() });
-  const client = async () => openai(async () => listed({ id: 'small' }, { id: 'big' }));
+  const client = async () => openai(async () => listed({ id: 'm-7' }, { id: 'm-7-pro' }, { id: 'own' }));
+  const provider = { id: 'p', provider_type: 'openai', base_url: null, price_table: { own: { input: 17, output: 19 } } };
+  const listFor = async (values: object) => {
+    const models = await list({ key: 'prices', client, provider: { ...provider, ...values } as never });
+    return models.map(({ id, price, priced, price_source }) => ({ id, price, priced, price_source }));
+  };
+  const unpriced = (id: string) => ({ id, price: undefined, priced: false, price_source: null });
+  const m7 = knownModel({ id: 'm-7', price: { input: 3, output: 5, batch: { input: 2, output: 3 } }, efforts: ['low'] });
 
-  it('has the prices that are known', async () => {
-    const prices = { small: { input: 1, output: 2 } };
-    expect(await list({ key: 'prices', client, prices })).toEqual([
-      { id: 'small', name: 'small', price: prices.small },
-      { id: 'big', name: 'big' },
-    ]);
+  afterEach(() => replaceKnownModels(SHIPPED_MODELS));
+
+  it('says what a model costs at this provider, and how that is known', async () => {
+    replaceKnownModels([m7]);
+    const own = { id: 'own', price: { input: 17, output: 19 }, priced: true, price_source: 'provider' };
+    const of_vendor = { id: 'm-7', price: m7.price, priced: true, price_source: 'catalogue' };
+    expect(await listFor({})).toEqual([of_vendor, unpriced('m-7-pro'), own]);
+    expect(await listFor({ base_url: 'https://gateway.example/v1' })).toEqual([unpriced('m-7'), unpriced('m-7-pro'), own]);
+    const any = { input: 23, output: 29 };
+    expect((await listFor({ price_table: { '*': any } })).map(({ price }) => price)).toEqual([any, any, any]);
+  });
+
+  it('says what the catalogue knows about a model, as it is when the list is read', async () => {
+    replaceKnownModels([]);
+    const read = async () => (await list({ key: 'facts', client, provider: provider as never }))[0];
+    const unknown = { vendor: null, max_output: null, reasoning_efforts: null, modalities: null, tools: null, source: null };
+    expect(await read()).toMatchObject({ ...unknown, structured_output: null, ends_on: null, as_of: null, successor: null });
+    const facts = { max_output: 31, tools: true, structured_output: false, ends_on: '2031-05-01', successor: 'm-8' };
+    replaceKnownModels([{ ...m7, ...facts, context_window: 7_919 }]);
+    expect(await read()).toMatchObject({
+      ...{ ...facts, vendor: 'openai', context_window: 7_919, context_window_from: 'known', reasoning_efforts: ['low'] },
+      ...{ modalities: { input: ['text'], output: ['text'] }, source: m7.source, as_of: m7.as_of },
+    });
   });
 
   it.each([
     new AppError('not_found', 'No token'),
     new OutageError({ code: 'database_unavailable', sentence: 'Postgres is gone' }),
   ])('cannot be asked for: %s', async (error) => {
-    await expect(list({ key: 'x', client: () => Promise.reject(error) })).rejects.toBe(error);
+    await expect(list({ key: 'x', client: () => Promise.reject(error), provider: null })).rejects.toBe(error);
   });
 });

@@ -391,5 +391,5 @@ it('list prices hold at the vendor itself and nowhere else', async () => {
   expect(await priced('openrouter')).toEqual([]);
   await vendor.stop();
   vendor = await startCompatibleVendor(vendors.anthropic);
-  expect(await priced('anthropic')).toContain('claude-sonnet-4-20250514');
+  expect(await priced('anthropic')).toContain('claude-haiku-4-5');
 });

@@ -108,12 +108,12 @@ describe.each([
       asked += 1;
       return { models: { list: async function* () {} } } as never;
     };
-    await list({ key: 'k', client });
+    await list({ key: 'k', client, provider: null });
     jump();
-    await list({ key: 'k', client });
+    await list({ key: 'k', client, provider: null });
     expect(asked).toBe(1);
     pass(10 * MINUTE_MS + 1);
-    await list({ key: 'k', client });
+    await list({ key: 'k', client, provider: null });
     expect(asked).toBe(2);
   });
 });

@@ -382,6 +382,70 @@ export type CallQuestion = {
   expires_at: string;
 };
 
+export type CatalogueInUse = {
+  /** `release`: the one that this version of Perdura brings */
+  from: 'release' | 'update';
+  /** The day of the newest entry */
+  as_of: string;
+  /** SHA-256 of the file; null for the release's */
+  digest: string | null;
+  /** The name or the address of the file; null for the release's */
+  source: string | null;
+  updated_by: string | null;
+  updated_at: string | null;
+  models: CatalogueModel[];
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
+};
+
+export type CatalogueModel = {
+  id: string;
+  /** Other names of the same model, such as dated ones */
+  aliases: string[];
+  /** The vendor that offers it under its names, such as `openai` */
+  vendor: string;
+  /** US dollars per million tokens at its vendor */
+  price: ListPrice | null;
+  /** The tokens that it can read */
+  context_window: number | null;
+  /** The most tokens of one answer */
+  max_output: number | null;
+  /** The values of `reasoning_effort` that it takes; empty: none */
+  efforts: string[] | null;
+  /** What it reads and writes */
+  modalities: {
+    input: string[];
+    output: string[];
+  };
+  /** Whether it calls tools */
+  tools: boolean | null;
+  /** Whether it keeps to a JSON Schema */
+  structured_output: boolean | null;
+  /** The day from which its vendor advises against it */
+  deprecated_on: string | null;
+  /** The day on which its vendor stops answering for it */
+  ends_on: string | null;
+  /** The model that its vendor recommends instead */
+  successor: string | null;
+  /** Where these facts come from */
+  source: string;
+  /** The day on which the source had them */
+  as_of: string;
+};
+
+export type CatalogueUpdate = {
+  /** The file, as text; instead of `url`. Its digest is that of these characters in UTF-8 */
+  text?: string;
+  /** Where to fetch the file, by the rules for addresses */
+  url?: string;
+  /** The name of the file that `text` is, shown as the source */
+  name?: string;
+  /** The digest that the file must have */
+  digest?: string;
+  /** Use it although it is older than the one in use */
+  force?: boolean;
+};
+
 /** What this run has in the fields that `changes` of a fork can replace */
 export type ChangeableFields = {
   system_prompt: string;
@@ -1594,6 +1658,26 @@ export type KnowledgeTest = {
   warnings?: Warning[];
 };
 
+export type ListPrice = {
+  input: number;
+  output: number;
+  cache_read?: number;
+  cache_write?: number;
+  /** The prices of a whole request whose input has more than this number of tokens */
+  above?: {
+    input: number;
+    output: number;
+    cache_read?: number;
+    cache_write?: number;
+    tokens: number;
+  };
+  /** The prices of requests that the vendor answers later. Perdura sends none */
+  batch?: {
+    input: number;
+    output: number;
+  };
+};
+
 /** A log event by its name. Versions to come add names: ignore those that you do not know */
 export type LogData =
   | {
@@ -2637,21 +2721,35 @@ export type Model = {
   context_window?: number;
   /** What the size is known from: the provider's setting, the endpoint, or the table of known models. Absent with the size */
   context_window_from?: 'provider' | 'endpoint' | 'known';
-  reasoning_efforts?: string[];
-  price?: {
-    input: number;
-    output: number;
-    cache_read?: number;
-    cache_write?: number;
-    /** The prices of a whole request whose input has more than this number of tokens */
-    above?: {
-      input: number;
-      output: number;
-      cache_read?: number;
-      cache_write?: number;
-      tokens: number;
-    };
-  };
+  /** The most tokens of one answer */
+  max_output: number | null;
+  /** Whether it calls tools */
+  tools: boolean | null;
+  /** Whether it keeps to a JSON Schema */
+  structured_output: boolean | null;
+  /** The day from which its vendor advises against it */
+  deprecated_on: string | null;
+  /** The day on which its vendor stops answering for it */
+  ends_on: string | null;
+  /** The model that its vendor recommends instead */
+  successor: string | null;
+  /** The vendor of the model; null: the catalogue does not have it */
+  vendor: string | null;
+  /** The values of `reasoning_effort` that it takes; empty: none */
+  reasoning_efforts: string[] | null;
+  /** What it reads and writes */
+  modalities: {
+    input: string[];
+    output: string[];
+  } | null;
+  source: string | null;
+  as_of: string | null;
+  /** US dollars per million tokens at this provider. Absent: unknown */
+  price?: ListPrice;
+  /** Whether its price at this provider is known. Runs of other models have no known cost */
+  priced: boolean;
+  /** `provider`: its `price_table`. `catalogue`: the vendor's list price, at the vendor's own address */
+  price_source: 'provider' | 'catalogue' | null;
 };
 
 export type ModelGrader = {
@@ -5355,6 +5453,8 @@ export interface Operations {
     };
     reply: Model[];
   };
+  /** The catalogue of models in use */
+  'GET /api/models/catalogue': { input: object; reply: CatalogueInUse };
   /** List providers, newest first */
   'GET /api/providers': {
     input: {
@@ -6543,6 +6643,8 @@ export interface Operations {
     };
     reply: Memory;
   };
+  /** Replace the catalogue of models */
+  'PUT /api/models/catalogue': { input: { body: CatalogueUpdate }; reply: CatalogueInUse };
   /** Change a provider */
   'PUT /api/providers/{id}': {
     input: {

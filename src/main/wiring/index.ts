@@ -67,6 +67,7 @@ import { getApiSettings } from './limits.ts';
 import { openMcpPackages } from './mcp-packages.ts';
 import { createMcpProbe } from './mcp-probe.ts';
 import { createMcpSignIns } from './mcp-sign-ins.ts';
+import { createModelCatalogueService, keepModelCatalogue } from './model-catalogue.ts';
 import { createModelLists } from './model-lists.ts';
 import { argumentFitter, getParserSettings } from './parsers.ts';
 import { createFirePorts } from './runs/index.ts';
@@ -152,6 +153,7 @@ export async function openSharedServices(
     bus,
     runner,
     mcp_packages: openMcpPackages(config, runner),
+    model_catalogue: resources.hold(await keepModelCatalogue({ store, log }), (it) => it.stop()),
     egress,
     parsers,
     judge,
@@ -255,6 +257,7 @@ export async function openApi(
     audit: auditTrail({ store: openAuditStore(core, resources), stream: config.AUDIT_LOG ? log_to : null, log: core.log }),
     secrets: core.secrets,
     models: createModelLists(core),
+    model_catalogue: createModelCatalogueService({ store, keeper: core.model_catalogue, fetch: core.egress.configuration.fetch }),
     checks: createChecks(core, driver),
     metrics: [core.meters.text, stateSource(core, driver)],
     replies,

@@ -8,7 +8,6 @@ import { ModelFailure } from '../../domain/model-failure.ts';
 import type { Caller } from '../../identity/caller.ts';
 import { defaultClient, providerClient, type ModelCaller as RuntimeCaller, vendorClient } from '../../runtimes/clients.ts';
 import { modelLister, toModelWindow } from '../../runtimes/model-lists.ts';
-import { getPrices } from '../../runtimes/prices.ts';
 import { checkProvider, type ProviderCheck } from '../../runtimes/provider-check.ts';
 import type { SharedServices } from '../core.ts';
 
@@ -43,7 +42,7 @@ export function createModelLists({
     listDefaultModels({ key, access_token }: Caller): Promise<Model[]> {
       secrets.recordSecret(access_token);
       const client = async () => defaultClient(setting.default_runtime.base_url, access_token, egress.installation);
-      return list({ key: `default ${key}`, client });
+      return list({ key: `default ${key}`, client, provider: null });
     },
     async listProviderModels(provider: Provider, caller: Caller): Promise<Model[]> {
       const runtime_caller = { access_token: null, openToken: openToken(caller) };
@@ -51,11 +50,9 @@ export function createModelLists({
       const key = `${provider.id} ${provider.updated_at} ${caller.key}`;
       const keepWindows = (windows: Parameters<typeof store.windows.keepListed>[1]) =>
         store.windows.keepListed(provider, windows);
-      const models = await list({ key, client, provider_id: provider.id, prices: getPrices(provider), keepWindows }).catch(
-        (error) => {
-          throw toApiError(error);
-        },
-      );
+      const models = await list({ key, client, provider, keepWindows }).catch((error) => {
+        throw toApiError(error);
+      });
       // What a refusal named counts more than what is listed, and the provider's own setting most: runs use these sizes.
       const named = await store.windows.list(provider);
       return models.map((model) => ({

@@ -11,6 +11,7 @@ const PRIVILEGES: Record<string, readonly string[]> = {
   // Needed at the start: the schema, the check of the keys, and the mark of a restore.
   _prisma_migrations: ['SELECT'],
   installation_facts: ['SELECT'],
+  model_catalogue: ['SELECT'],
   // Needed for the run of a call. Writing its status parks and resumes it.
   tasks: [
     `SELECT (${[

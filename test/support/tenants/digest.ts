@@ -3,7 +3,7 @@ import pg from 'pg';
 /** Tables without owned rows, with only the audit trail, or with sums that any reader brings up to date. */
 const NOBODYS = new Set(
   [
-    '_prisma_migrations principals definitions provider_rates named_windows',
+    '_prisma_migrations principals definitions provider_rates named_windows model_catalogue',
     'token_uses idempotency_keys installation_facts grant_keys',
     'usage_runs usage_calls audit_entries audit_queue',
   ].flatMap((line) => line.split(' ')),

@@ -9,14 +9,14 @@ import {
   listKnownModels,
   newestDay,
   SHIPPED_MODELS,
-  useKnownModels,
+  replaceKnownModels,
 } from '../../../src/domain/known-models.ts';
 import { calculateCost } from '../../../src/domain/usage.ts';
 import { knownModel as model } from '../../support/known-model.ts';
 
-afterEach(() => useKnownModels(SHIPPED_MODELS));
+afterEach(() => replaceKnownModels(SHIPPED_MODELS));
 
-const use = (...models: Partial<KnownModel>[]) => useKnownModels(models.map(model));
+const use = (...models: Partial<KnownModel>[]) => replaceKnownModels(models.map(model));
 
 describe('the name of a model', () => {
   it('may have the address of a gateway before it and the date of a snapshot after it', () => {

@@ -1,0 +1,158 @@
+import { createHash } from 'node:crypto';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { newestDay, replaceKnownModels, SHIPPED_MODELS } from '../../src/domain/known-models.ts';
+import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { knownModel } from '../support/known-model.ts';
+
+let here: TestInstallation;
+let peer: Server;
+let served = '';
+const log: string[] = [];
+beforeAll(async () => {
+  here = await startTestInstallation({
+    worker: false,
+    env: { ADMIN_SUBJECTS: 'local:bob', EGRESS_ALLOW: '127.0.0.1' },
+    log: (line) => log.push(line),
+  });
+  peer = createServer((request, response) => {
+    if (request.url?.startsWith('/missing')) return response.writeHead(404).end();
+    if (request.url?.startsWith('/moved')) return response.writeHead(302, { location: 'http://169.254.169.254/' }).end();
+    response.end(served);
+  });
+  await new Promise<void>((done) => peer.listen(0, '127.0.0.1', done));
+});
+afterAll(async () => {
+  replaceKnownModels(SHIPPED_MODELS);
+  peer.close();
+  await here.stop();
+});
+beforeEach(async () => {
+  await here.sql('DELETE FROM model_catalogue');
+  await here.core.model_catalogue.refresh();
+});
+
+const PATH = '/api/models/catalogue';
+const RELEASE = newestDay(SHIPPED_MODELS);
+const later = (days: number) => new Date(Date.parse(RELEASE) + days * 86_400_000).toISOString().slice(0, 10);
+const fileOf = (...models: object[]) => JSON.stringify({ format: 1, models });
+const model = (facts: Parameters<typeof knownModel>[0]) => knownModel({ as_of: later(7), ...facts });
+const digestOf = (text: string) => `sha256:${createHash('sha256').update(text).digest('hex')}`;
+const shown = async () => (await here.alice.ok(here.alice.get(PATH))) as Record<string, any>;
+const put = (body: object) => here.bob.put(PATH, body);
+
+it('is that of the release until an administrator replaces it', async () => {
+  expect(await shown()).toMatchObject({ from: 'release', as_of: RELEASE, digest: null, source: null, updated_by: null });
+  expect((await shown()).models).toHaveLength(SHIPPED_MODELS.length);
+  const text = fileOf(model({ id: 'm-7', price: { input: 3, output: 5 } }));
+  const replaced = await here.bob.ok(put({ text, name: 'models.json' }));
+  const facts = { from: 'update', as_of: later(7), digest: digestOf(text), source: 'models.json', updated_by: 'local:bob' };
+  expect(replaced).toMatchObject(facts);
+  expect(await shown()).toMatchObject({ ...facts, models: [{ id: 'm-7', vendor: 'openai', price: { input: 3, output: 5 } }] });
+});
+
+it('is replaced by administrators only', async () => {
+  const refused = await here.alice.put(PATH, { text: fileOf(model({})) });
+  expect(refused).toMatchObject({ status: 403, body: { detail: expect.stringContaining('ask an administrator') } });
+  expect((await shown()).from).toBe('release');
+});
+
+it('counts for the lists of models at once', async () => {
+  const provider = { name: 'windows', provider_type: 'openai_compatible', base_url: here.model.url };
+  const { id } = await here.alice.ok(here.alice.post('/api/providers', provider), 201);
+  const listed = async () => (await here.alice.ok(here.alice.get(`/api/models?provider_id=${id}`))) as Record<string, any>[];
+  const [first] = await listed();
+  await here.bob.ok(put({ text: fileOf(model({ id: first!.id, context_window: 7_919 })) }));
+  expect((await listed())[0]).toMatchObject({ id: first!.id, context_window: 7_919, context_window_from: 'known' });
+});
+
+it('is refused as a whole, with every place that is wrong', async () => {
+  const wrong = [model({ id: 'm-7' }), { ...model({ id: 'm-8' }), price: { input: -1, output: 'much' } }, model({ id: 'm-7' })];
+  const refused = await put({ text: fileOf(...wrong) });
+  expect(refused).toMatchObject({
+    status: 422,
+    body: { errors: [{ path: 'models.1.price.input' }, { path: 'models.1.price.output' }] },
+  });
+  const twice = await put({ text: fileOf(model({ id: 'm-7' }), model({ id: 'm-8', aliases: ['M-7'] })) });
+  expect(twice.body.errors).toEqual([{ path: 'models.1', message: 'M-7 of openai is named twice' }]);
+  expect((await put({ text: '{"format": 1' })).body.errors).toEqual([
+    { path: 'text', message: 'The file is not valid JSON in UTF-8' },
+  ]);
+  expect((await put({ text: '{"format": 2, "models": []}' })).body.errors).toMatchObject([
+    { path: 'format' },
+    { path: 'models' },
+  ]);
+  expect((await shown()).from).toBe('release');
+});
+
+it('takes a file or an address, not both and not neither', async () => {
+  const both = { text: fileOf(model({})), url: 'http://models.example/' };
+  expect(await put(both)).toMatchObject({ status: 422, body: { errors: [{ path: 'text' }] } });
+  expect(await put({})).toMatchObject({ status: 422, body: { errors: [{ path: 'text' }] } });
+});
+
+it('must have the digest that is required', async () => {
+  const text = fileOf(model({}));
+  const other = digestOf(`${text} `);
+  const refused = await put({ text, digest: other });
+  expect(refused).toMatchObject({ status: 422, body: { errors: [{ path: 'digest' }] } });
+  expect(refused.body.detail).toContain(digestOf(text));
+  expect((await shown()).from).toBe('release');
+  await here.bob.ok(put({ text, digest: digestOf(text) }));
+});
+
+it('is refused if it is older than the one in use, unless it is forced', async () => {
+  await here.bob.ok(put({ text: fileOf(model({ id: 'm-7', as_of: later(11) })) }));
+  const older = fileOf(model({ id: 'm-5', as_of: later(10) }));
+  expect(await put({ text: older })).toMatchObject({ status: 409, body: { code: 'catalogue_older' } });
+  expect((await shown()).models).toMatchObject([{ id: 'm-7' }]);
+  await here.bob.ok(put({ text: fileOf(model({ id: 'm-6', as_of: later(11) })) }));
+  await here.bob.ok(put({ text: older, force: true }));
+  expect((await shown()).models).toMatchObject([{ id: 'm-5' }]);
+});
+
+it('may be older than the release only if it is forced, also after an upgrade', async () => {
+  const older = fileOf(model({ id: 'm-5', as_of: later(-1) }));
+  expect((await put({ text: older })).status).toBe(409);
+  await here.bob.ok(put({ text: older, force: true }));
+  expect((await shown()).from).toBe('update');
+  await here.sql('UPDATE model_catalogue SET is_forced = false, updated_at = now()');
+  expect((await shown()).from).toBe('release');
+});
+
+it('is fetched from an address by the rules for addresses, and shows no secret of the address', async () => {
+  const { port } = peer.address() as AddressInfo;
+  const at = (path: string) => `http://127.0.0.1:${port}${path}`;
+  served = fileOf(model({ id: 'm-7' }));
+  const replaced = await here.bob.ok(put({ url: at('/catalogue.json?key=hidden') }));
+  expect(replaced).toMatchObject({ digest: digestOf(served), source: at('/catalogue.json'), models: [{ id: 'm-7' }] });
+  expect(await put({ url: at('/missing?key=hidden') })).toMatchObject({
+    status: 502,
+    body: { code: 'catalogue_unavailable', detail: `The catalogue could not be fetched from ${at('/missing')}: it answered 404` },
+  });
+  expect(await put({ url: at('/moved') })).toMatchObject({ status: 502, body: { detail: expect.stringContaining('169.254') } });
+  served = `${' '.repeat(900_000)}${served}`;
+  expect((await put({ url: at('/large') })).body.detail).toContain('more than 900000 bytes');
+  expect((await shown()).models).toMatchObject([{ id: 'm-7' }]);
+});
+
+it('stays what it is if the stored one cannot be read, and says so once', async () => {
+  await here.bob.ok(put({ text: fileOf(model({ id: 'm-7' })) }));
+  await here.sql(`UPDATE model_catalogue SET models = '[{"id": 7}]', updated_at = now() + interval '1 second'`);
+  await here.core.model_catalogue.refresh();
+  await here.core.model_catalogue.refresh();
+  expect((await shown()).models).toMatchObject([{ id: 'm-7' }]);
+  expect(log.filter((line) => line.includes('The stored catalogue of models is not valid'))).toHaveLength(1);
+});
+
+it('is taken over from what another process stored', async () => {
+  const models = JSON.stringify([model({ id: 'm-13' })]);
+  await here.sql(
+    `INSERT INTO model_catalogue (models, digest, as_of, is_forced, source, updated_by) VALUES ($1, 'sha256:x', $2, false, 'elsewhere', 'local:x')`,
+    models,
+    later(7),
+  );
+  await here.core.model_catalogue.refresh();
+  expect(here.core.model_catalogue.inUse()).toMatchObject({ source: 'elsewhere', models: [{ id: 'm-13' }] });
+});
