@@ -1,13 +1,16 @@
 import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { parse } from 'yaml';
+import { newestDay, SHIPPED_MODELS } from '../../src/domain/known-models.ts';
 import exportAll from '../../src/main/commands/export.ts';
 import { readConfig } from '../../src/main/config.ts';
 import { ALICE, startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { knownModel } from '../support/known-model.ts';
 import { baseEnv } from '../support/machine/processes.ts';
 import { type Answer, asks, fails, hangs, says } from '../support/peers/model-server.ts';
 
@@ -17,7 +20,7 @@ let here: TestInstallation;
 let folder: string;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'perdura-cli-'));
-  here = await startTestInstallation();
+  here = await startTestInstallation({ env: { ADMIN_SUBJECTS: 'local:alice' } });
   expect(await perdura(['login', '--url', `${here.url}/`, '--token-stdin'], `${ALICE}\n`)).toMatchObject({ code: 0 });
 });
 afterAll(async () => {
@@ -121,6 +124,36 @@ it('approves the call that waits, while another terminal follows the run to its 
   expect(await following).toMatchObject({ code: 0, out: expect.stringMatching(/assistant: Paid\.\n[\s\S]*status: completed/) });
   expect(await perdura(['deny', task_id])).toMatchObject({ code: 1, errors: expect.stringContaining('waits for approval') });
 }, 60_000);
+
+describe('perdura models', () => {
+  it('shows the catalogue, and lets an administrator replace it by a file', async () => {
+    const shown = await perdura(['models', 'show']);
+    expect(shown).toMatchObject({ code: 0, out: expect.stringContaining('from this version of Perdura') });
+    const as_of = newestDay(SHIPPED_MODELS);
+    const text = JSON.stringify({ format: 1, models: [knownModel({ id: 'm-7', as_of, price: { input: 3, output: 5 } })] });
+    await writeFile(join(folder, 'models.json'), text);
+    const digest = `sha256:${createHash('sha256').update(text).digest('hex')}`;
+    const refused = await perdura(['models', 'update', 'models.json', '--digest', digest.replace(/.$/, 'g')]);
+    expect(refused).toMatchObject({ code: 1, out: '', errors: expect.stringContaining('64 hexadecimal digits') });
+    const replaced = await perdura(['models', 'update', 'models.json', '--digest', digest]);
+    const today = new Date().toISOString().slice(0, 10);
+    expect(replaced.out).toBe(
+      `1 model, the newest entry of ${as_of}\nfrom models.json, ${today}, by local:alice\n${digest}\nopenai           1 models, 1 with a price\n`,
+    );
+    expect((await json('models', 'show')).models).toMatchObject([{ id: 'm-7' }]);
+  });
+
+  it('says what is missing on the command line', async () => {
+    expect(await perdura(['models', 'update'])).toMatchObject({
+      code: 2,
+      errors: expect.stringContaining('The file or URL is missing'),
+    });
+    expect(await perdura(['models', 'show', '--force'])).toMatchObject({
+      code: 2,
+      errors: expect.stringContaining('takes no file'),
+    });
+  });
+});
 
 describe('perdura apply', () => {
   const FILE = `kind: workflow

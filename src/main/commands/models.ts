@@ -40,7 +40,7 @@ async function readSource(file: string): Promise<{ url: string } | { text: strin
 }
 
 function report({ from, as_of, digest, source, updated_by, updated_at, models }: CatalogueInUse): void {
-  say(`${models.length} models, the newest entry of ${as_of}`);
+  say(`${models.length} ${models.length === 1 ? 'model' : 'models'}, the newest entry of ${as_of}`);
   say(from === 'release' ? 'from this version of Perdura' : `from ${source}, ${updated_at?.slice(0, 10)}, by ${updated_by}`);
   if (digest) say(digest);
   const priced = (vendor: string) => models.filter((model) => model.vendor === vendor && model.price !== null).length;
