@@ -9,6 +9,7 @@ import type { StoredAgent } from '../../store/resources/agents.ts';
 import { builtinSpecs } from '../../tools/builtin/index.ts';
 import { listGuardErrors, listGuardWarnings } from '../checks/agent-guards.ts';
 import { listHostedToolErrors } from '../checks/hosted-tools.ts';
+import { findAgentModel, listModelWarnings } from '../checks/model-warnings.ts';
 import { listReferenceErrors } from '../checks/references.ts';
 import { listToolTokenWarnings } from '../checks/tool-tokens.ts';
 import { listAgentTagWarnings } from '../checks/unjoined.ts';
@@ -45,6 +46,7 @@ export function agentRoutes(api: Api, { store, builtin_tools }: Services, shared
       ...listToolWarnings(agent, builtin_tools),
       ...(await listAgentTagWarnings(store, { created_by: caller.key, ...agent })),
       ...(await listGuardWarnings(store, agent, caller.key)),
+      ...listModelWarnings(await findAgentModel(store, agent), 'model'),
     ],
     listRunWarnings: (agent, caller) => listToolTokenWarnings(store, agent, caller),
     users: ({ id }, { key }) => store.usersOf('agent', id, key),

@@ -3,6 +3,7 @@ import { type FieldError, isSecretNotGranted, notFound } from '../../domain/erro
 import { PROVIDER_PRESETS } from '../../domain/provider-presets.ts';
 import type { ProviderCheck } from '../../runtimes/provider-check.ts';
 import type { Store } from '../../store/index.ts';
+import { listModelWarnings } from '../checks/model-warnings.ts';
 import { createTokenChecks } from '../checks/needs.ts';
 import { mountCrud, type SharedWrite } from '../http/crud.ts';
 import { type Api, mount } from '../http/mount.ts';
@@ -15,6 +16,7 @@ export function providerRoutes(api: Api, { store, models }: Services, shared_wri
     store: store.providers,
     list: (query) => store.providers.list(query),
     shared_write,
+    listWarnings: async (provider) => listModelWarnings({ model: provider.default_model, provider }, 'default_model'),
     check: async (values, _, { id }) => listAddressErrors({ ...(id ? await store.providers.find(id) : {}), ...values }),
     tokenChecks: createTokenChecks(store, ({ api_key_token_name: token }: Partial<Provider>) => [
       { path: 'api_key_token_name', token },

@@ -1,3 +1,4 @@
+import type { Warning } from '../../contracts/common.ts';
 import { MOST_DUE_TIMES, scheduledAgents } from '../../contracts/scheduled-agents.ts';
 import { type Cadence, listNextDue, parseStoredCadence } from '../../domain/cadence.ts';
 import { AppError, conflict, notFound, unprocessable } from '../../domain/errors.ts';
@@ -9,6 +10,7 @@ import type { Store } from '../../store/index.ts';
 import type { ScheduleRow, ScheduleValues } from '../../store/resources/scheduled-agents.ts';
 import type { Schedules } from '../../temporal/client/schedules.ts';
 import { chooseRunCredentials } from '../checks/later-starts.ts';
+import { findModelUse, listModelWarnings } from '../checks/model-warnings.ts';
 import { getOwnSchedule, refuseForeignWorkflow } from '../checks/owned.ts';
 import { createOnce } from '../http/crud.ts';
 import { type Api, mount } from '../http/mount.ts';
@@ -49,7 +51,7 @@ export function scheduledAgentRoutes(api: Api, services: ScheduleServices): void
       refuseLongJitter(body.jitter_seconds, recurrence);
       const values = { ...body, ...recurrence, id, owner: caller.key, owner_login: caller.login };
       const { warnings, ...kept } = await keep(body.workflow_id, caller);
-      warn(...warnings);
+      warn(...warnings, ...(await listWorkflowModelWarnings(store, body.workflow_id)));
       return store.scheduledAgents.create(values, kept);
     });
     try {
@@ -139,6 +141,12 @@ const explainStandstill =
     });
   };
 
+/** Warns if the model that the schedule's runs ask for ends soon or has ended. */
+async function listWorkflowModelWarnings(store: Store, workflow_id: string): Promise<Warning[]> {
+  const workflow = await store.workflows.find(workflow_id);
+  return workflow ? listModelWarnings(await findModelUse(store, workflow), 'workflow_id') : [];
+}
+
 /** Changes the row and the engine's schedule together: if the engine is unreachable, restores the row. */
 function createChanger(services: ScheduleServices) {
   const { store, schedules } = services;
@@ -151,7 +159,7 @@ function createChanger(services: ScheduleServices) {
     );
     refuseLongJitter(values.jitter_seconds ?? before.jitter_seconds, recurrence);
     const { warnings, ...kept } = await keep(before.workflow_id, caller, before);
-    warn(...warnings);
+    warn(...warnings, ...(await listWorkflowModelWarnings(store, before.workflow_id)));
     await store.scheduledAgents.noteMissed(before, Date.now());
     const row = await store.scheduledAgents.update(id, { ...values, ...recurrence }, kept);
     try {

@@ -9,6 +9,7 @@ import type { WiredWorkflow } from '../../store/resources/workflows.ts';
 import type { Engine } from '../../temporal/client/engine.ts';
 import type { Schedules } from '../../temporal/client/schedules.ts';
 import type { Dispatch } from '../../temporal/start/orders.ts';
+import { findModelUse, listModelWarnings } from '../checks/model-warnings.ts';
 import { createTokenChecks } from '../checks/needs.ts';
 import { getOwnWorkflow } from '../checks/owned.ts';
 import { listReferenceErrors } from '../checks/references.ts';
@@ -63,6 +64,7 @@ export function workflowRoutes(api: Api, services: Services): void {
   mount(api, workflows.get, async ({ params: { id }, warn }, caller) => {
     const workflow = await getOwn(id, caller);
     warn(...(await listWorkflowTagWarnings(store, workflow)));
+    warn(...listModelWarnings(await findModelUse(store, workflow), 'model'));
     const { custom_tool_ids = [] } = (await store.agents.find(workflow.agent_id)) ?? {};
     warn(...(await listToolTokenWarnings(store, { custom_tool_ids, overrides: workflow.credential_overrides }, caller)));
     return withLastRun(workflow, caller);
@@ -73,6 +75,7 @@ export function workflowRoutes(api: Api, services: Services): void {
       warn(
         ...(await tokenChecks.listWarnings(body, caller)),
         ...(await listWorkflowTagWarnings(store, { ...body, owner: caller.key })),
+        ...listModelWarnings(await findModelUse(store, body), 'model'),
       );
       const values = { ...body, owner: caller.key, owner_login: caller.login, ...(id ? { id } : {}) };
       const new_workflow = await store.workflows.create(values, caller.key);
@@ -90,6 +93,7 @@ export function workflowRoutes(api: Api, services: Services): void {
       await refuseInvalid(services, values, { caller, before });
       const wanted_values = { ...before, ...values };
       warn(...(await tokenChecks.listWarnings(wanted_values, caller)), ...(await listWorkflowTagWarnings(store, wanted_values)));
+      warn(...listModelWarnings(await findModelUse(store, wanted_values), 'model'));
       warn(...sent_back);
       const requested_state = getRequestedState({ status, enabled }, before);
       if (requested_state) await store.workflows.switch(id, requested_state);

@@ -1,0 +1,82 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { replaceKnownModels, SHIPPED_MODELS } from '../../src/domain/known-models.ts';
+import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { knownModel } from '../support/known-model.ts';
+
+let here: TestInstallation;
+beforeAll(async () => {
+  here = await startTestInstallation({ worker: false });
+});
+afterAll(() => here.stop());
+
+/** A day so many days from today. */
+const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
+beforeEach(() =>
+  replaceKnownModels([
+    knownModel({ id: 'm-ending', ends_on: inDays(59), successor: 'm-8' }),
+    knownModel({ id: 'm-ended', ends_on: inDays(-3) }),
+    knownModel({ id: 'm-living', ends_on: inDays(67) }),
+  ]),
+);
+afterEach(() => replaceKnownModels(SHIPPED_MODELS));
+
+const ENDING = `m-ending ends on ${inDays(59)}: openai stops answering for it, and runs fail from then on; choose another model, such as m-8, which openai recommends`;
+const ENDED = `m-ended ended on ${inDays(-3)}: openai no longer answers for it, so runs fail; choose another model`;
+const warnings = async (path: string, body: object, method: 'post' | 'put' = 'post') =>
+  (await here.alice.ok(here.alice[method](path, body))).warnings ?? [];
+
+const provider = (default_model: string | null, more: object = {}) => ({
+  ...{ name: here.unique('vendor'), provider_type: 'openai', default_model },
+  ...more,
+});
+const providerId = async (default_model: string | null, more: object = {}): Promise<string> =>
+  (await here.alice.ok(here.alice.post('/api/providers', provider(default_model, more)))).id;
+const agent = (provider_id: string | null, model: string | null) => ({ name: here.unique('agent'), provider_id, model });
+const agentId = async (provider_id: string | null, model: string | null): Promise<string> =>
+  (await here.alice.ok(here.alice.post('/api/agents', agent(provider_id, model)))).id;
+
+it('a provider warns when its default model ends within 60 days or has ended', async () => {
+  expect(await warnings('/api/providers', provider('m-ending'))).toEqual([{ path: 'default_model', message: ENDING }]);
+  expect(await warnings('/api/providers', provider('m-ended'))).toEqual([{ path: 'default_model', message: ENDED }]);
+  expect(await warnings('/api/providers', provider('m-living'))).toEqual([]);
+  const id = await providerId('m-living');
+  expect(await warnings(`/api/providers/${id}`, { default_model: 'm-ended' }, 'put')).toEqual([
+    { path: 'default_model', message: ENDED },
+  ]);
+});
+
+it('a server of one’s own keeps a model as long as it likes; a gateway passes the name on', async () => {
+  const own = { provider_type: 'openai_compatible', base_url: 'http://127.0.0.1:9/v1' };
+  expect(await warnings('/api/providers', provider('m-ended', own))).toEqual([]);
+  expect(await warnings('/api/providers', provider('openai/m-ended', own))).toEqual([{ path: 'default_model', message: ENDED }]);
+});
+
+it('an agent warns about its own model, otherwise about its provider’s', async () => {
+  const [ending, living] = [await providerId('m-ending'), await providerId('m-living')];
+  expect(await warnings('/api/agents', agent(ending, null))).toEqual([{ path: 'model', message: ENDING }]);
+  expect(await warnings('/api/agents', agent(ending, 'm-living'))).toEqual([]);
+  expect(await warnings('/api/agents', agent(living, 'm-ended'))).toEqual([{ path: 'model', message: ENDED }]);
+  expect(await warnings('/api/agents', agent(null, 'openai/m-ended'))).toEqual([{ path: 'model', message: ENDED }]);
+});
+
+it('a workflow warns about its own model, otherwise about its agent’s', async () => {
+  const provider_id = await providerId('m-living');
+  const agent_id = await agentId(provider_id, 'm-ending');
+  expect(await warnings('/api/workflows', { agent_id })).toEqual([{ path: 'model', message: ENDING }]);
+  expect(await warnings('/api/workflows', { agent_id, model: 'm-living' })).toEqual([]);
+  const { id } = await here.alice.ok(here.alice.post('/api/workflows', { agent_id, model: 'm-living' }));
+  expect(await warnings(`/api/workflows/${id}`, { model: 'm-ended' }, 'put')).toEqual([{ path: 'model', message: ENDED }]);
+  expect((await here.alice.ok(here.alice.get(`/api/workflows/${id}`))).warnings).toEqual([{ path: 'model', message: ENDED }]);
+});
+
+it('a schedule warns about the model of its workflow', async () => {
+  const agent_id = await agentId(await providerId('m-living'), 'm-ending');
+  const { id: workflow_id } = await here.alice.ok(here.alice.post('/api/workflows', { agent_id }));
+  const schedule = { name: 'daily', workflow_id, prompt: 'x', interval_value: 1, interval_unit: 'days' };
+  const start_at = `${inDays(3)}T00:00:00Z`;
+  const made = await here.alice.ok(here.alice.post('/api/scheduled-agents', { ...schedule, start_at }));
+  expect(made.warnings).toContainEqual({ path: 'workflow_id', message: ENDING });
+  await here.alice.ok(here.alice.put(`/api/workflows/${workflow_id}`, { model: 'm-living' }));
+  const changed = await here.alice.ok(here.alice.patch(`/api/scheduled-agents/${made.id}`, { prompt: 'y' }));
+  expect(changed.warnings ?? []).not.toContainEqual({ path: 'workflow_id', message: ENDING });
+});
