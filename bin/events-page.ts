@@ -21,7 +21,7 @@ A run reports what it does as events. \`GET /api/workflows/{id}/stream\` sends t
 dashboard shows them. [durability.md](durability.md) describes how a stream is resumed.
 
 \`\`\`json
-{"type": "log", "data": {"event": "model_call", "detail": "gpt-5", "step": 1}, "timestamp": "2026-01-31T12:00:00.000Z"}
+{"type": "log", "data": {"event": "model_call", "detail": "my-model", "step": 1}, "timestamp": "2026-01-31T12:00:00.000Z"}
 \`\`\`
 
 This page is written by \`npm run event-docs\` from \`src/contracts/events.ts\`, as are \`/openapi.json\` and the types of the TypeScript client,

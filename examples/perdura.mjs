@@ -27,7 +27,7 @@ export async function ensure(path, values) {
 
 /** The provider to use: the one that PERDURA_PROVIDER names, OpenAI with OPENAI_API_KEY, or the demo model. */
 export async function provider() {
-  const { PERDURA_PROVIDER, OPENAI_API_KEY, OPENAI_MODEL = 'gpt-4.1-mini' } = process.env;
+  const { PERDURA_PROVIDER, OPENAI_API_KEY, OPENAI_MODEL } = process.env;
   if (PERDURA_PROVIDER) {
     const found = (await api('GET', '/api/providers')).find(({ name }) => name === PERDURA_PROVIDER);
     if (!found) throw new Error(`There is no provider named ${PERDURA_PROVIDER}.`);
@@ -35,7 +35,10 @@ export async function provider() {
   }
   if (OPENAI_API_KEY) {
     await ensure('/api/tokens', { name: 'openai-key', value: OPENAI_API_KEY });
-    const values = { provider_type: 'openai', api_key_token_name: 'openai-key', default_model: OPENAI_MODEL };
+    // A living model that calls tools: the installation chooses it.
+    const openai = (await api('GET', '/api/providers/presets')).find(({ id }) => id === 'openai');
+    const default_model = OPENAI_MODEL ?? openai.model_example;
+    const values = { provider_type: 'openai', api_key_token_name: 'openai-key', default_model };
     return ensure('/api/providers', { name: 'openai (examples)', ...values });
   }
   const base_url = process.env.DEMO_MODEL_URL ?? ready.demo_model_url;

@@ -129,6 +129,6 @@ export const modelCatalogue = {
       'the one in use is refused with 409 unless `force`.',
     body: CatalogueUpdate,
     reply: CatalogueInUse,
-    refuses: [409, 502],
+    refuses: [409, 412, 502],
   }),
 };

@@ -94,7 +94,10 @@ export const ProviderPreset = z
     provider_type: z.enum(PROVIDER_TYPES),
     base_url: z.string().nullable().meta({ description: "Null: the vendor's own address" }),
     key_hint: z.string().nullable().meta({ description: 'Which key it takes, and where to get it. Null: none is needed' }),
-    model_example: z.string(),
+    model_example: z.string().meta({
+      description:
+        'A model to begin with: the cheapest living one of the newest generation that calls tools, from the catalogue. Empty: it has none',
+    }),
     differences: z.array(z.string()).meta({ description: 'What the vendor refuses or names differently, a sentence each' }),
     docs_url: z.string(),
   })

@@ -94,6 +94,9 @@ export function getListPrices(vendor: string): Record<string, ListPrice> {
   return Object.fromEntries(priced);
 }
 
+/** Returns the present day in UTC as `YYYY-MM-DD`. */
+export const getToday = (): string => new Date().toISOString().slice(0, 10);
+
 /** The days before its end from which a model is warned about. */
 const END_NOTICE_DAYS = 60;
 const DAY_MS = 86_400_000;

@@ -46,14 +46,16 @@ interface VendorPreset {
   base_url: string | null;
   /** The kind of key it takes, and where people get it; null: none is needed. */
   key_hint: string | null;
-  /** A model to begin with. */
-  model_example: string;
   /** The features that the vendor rejects or names differently, one sentence each. */
   differences: string[];
   docs_url: string;
 }
 
+/** A model to begin with: a name, or a choice from the catalogue among the models of a vendor, with a text before its name. */
+type FirstModel = { name: string } | { of: string; prefix: string };
+
 interface KnownVendor extends VendorPreset {
+  first_model: FirstModel;
   dialect: Partial<Dialect>;
   /** The vendor's name in the table of known models, which has its list prices; null: it is not in the table. */
   catalogue: string | null;
@@ -76,7 +78,7 @@ const VENDORS: readonly KnownVendor[] = [
     provider_type: 'openai',
     base_url: null,
     key_hint: 'A secret key (sk-…) from platform.openai.com/api-keys',
-    model_example: 'gpt-4.1-mini',
+    first_model: { of: 'openai', prefix: '' },
     differences: [
       'The output limit is sent as max_completion_tokens.',
       'Reasoning models refuse temperature, top_p, stop and parallel_tool_calls.',
@@ -91,7 +93,7 @@ const VENDORS: readonly KnownVendor[] = [
     provider_type: 'anthropic_messages',
     base_url: null,
     key_hint: 'An API key (sk-ant-…) from console.anthropic.com',
-    model_example: 'claude-sonnet-5',
+    first_model: { of: 'anthropic', prefix: '' },
     differences: [
       'Uses the Messages API. It requires max_tokens: 8192 unless max_output_tokens is set.',
       'temperature is at most 1. It takes either temperature or top_p; if both are set, only temperature is sent.',
@@ -109,7 +111,7 @@ const VENDORS: readonly KnownVendor[] = [
     provider_type: 'openai_compatible',
     base_url: 'https://generativelanguage.googleapis.com/v1beta/openai',
     key_hint: 'A Gemini API key from aistudio.google.com',
-    model_example: 'gemini-2.5-flash',
+    first_model: { of: 'google', prefix: '' },
     differences: [
       'Gemini 3 refuses a call without the thought_signature that it came with; Perdura sends it back.',
       'Errors arrive as a list of one.',
@@ -124,7 +126,7 @@ const VENDORS: readonly KnownVendor[] = [
     provider_type: 'openai_compatible',
     base_url: 'https://api.mistral.ai/v1',
     key_hint: 'An API key from console.mistral.ai',
-    model_example: 'mistral-large-latest',
+    first_model: { of: 'mistral', prefix: '' },
     differences: [
       'Ids of tool calls must be nine letters or digits; Perdura maps its own.',
       'Refuses every field that it does not know, such as stream_options and max_completion_tokens.',
@@ -140,7 +142,7 @@ const VENDORS: readonly KnownVendor[] = [
     provider_type: 'openai_compatible',
     base_url: 'https://openrouter.ai/api/v1',
     key_hint: 'An API key (sk-or-…) from openrouter.ai/keys',
-    model_example: 'openai/gpt-4.1-mini',
+    first_model: { of: 'openai', prefix: 'openai/' },
     differences: [
       'Model names begin with the vendor. Prices differ by route, so enter a price_table.',
       'reasoning_details come back with the results of their calls.',
@@ -156,7 +158,7 @@ const VENDORS: readonly KnownVendor[] = [
     provider_type: 'openai_compatible',
     base_url: 'http://localhost:11434/v1',
     key_hint: null,
-    model_example: 'llama3.2',
+    first_model: { name: 'llama3.2' },
     differences: [
       'Needs no key. Pull a model before its first use: ollama pull llama3.2.',
       'Refuses tools for models whose template has none.',
@@ -172,7 +174,7 @@ const VENDORS: readonly KnownVendor[] = [
     provider_type: 'openai_compatible',
     base_url: 'https://bedrock-runtime.us-east-1.amazonaws.com/openai/v1',
     key_hint: 'An Amazon Bedrock API key of the Region in base_url, not an access key of AWS',
-    model_example: 'openai.gpt-oss-120b-1:0',
+    first_model: { name: 'openai.gpt-oss-120b-1:0' },
     differences: [
       'Put your Region into base_url. Only models that Bedrock offers through the Chat Completions API work.',
       'bedrock-runtime lists no models, so enter the default model by hand.',
@@ -184,7 +186,19 @@ const VENDORS: readonly KnownVendor[] = [
   },
 ];
 
-export const PROVIDER_PRESETS: readonly VendorPreset[] = VENDORS.map(({ dialect: _, catalogue: __, ...preset }) => preset);
+const toPreset = ({ dialect: _, catalogue: __, first_model: ___, ...preset }: KnownVendor): VendorPreset => preset;
+
+export const PROVIDER_PRESETS: readonly VendorPreset[] = VENDORS.map(toPreset);
+
+/** Returns the presets with a model to begin with. `choose` returns the choice from the catalogue among the models of a vendor. */
+export const presetsWithModels = (choose: (vendor: string) => string | null) =>
+  VENDORS.map((vendor) => ({ ...toPreset(vendor), model_example: nameFirstModel(vendor.first_model, choose) }));
+
+function nameFirstModel(first: FirstModel, choose: (vendor: string) => string | null): string {
+  if ('name' in first) return first.name;
+  const chosen = choose(first.of);
+  return chosen === null ? '' : `${first.prefix}${chosen}`;
+}
 
 interface Endpoint {
   provider_type: string;

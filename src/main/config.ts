@@ -126,7 +126,7 @@ const Variables = z.object({
   DEFAULT_RUNTIME_MODEL: z.string().optional(),
   OPENAI_API_KEY: z.string().optional(),
   OPENAI_BASE_URL: Url.optional(),
-  OPENAI_MODEL: z.string().default('gpt-4.1-mini'),
+  OPENAI_MODEL: z.string().optional(),
   EMBEDDINGS_BASE_URL: Url.optional(),
   EMBEDDINGS_MODEL: z.string().default('text-embedding-3-small'),
   EMBEDDINGS_API_KEY: z.string().optional(),

@@ -1,4 +1,5 @@
 import { hostRule } from '../domain/hosts.ts';
+import { chooseModel, getToday } from '../domain/known-models.ts';
 import { encryptionKey, encryptionKeyFile, localToken, webhookSecret } from '../embedded/local-identity.ts';
 import type { IdentityCheck } from '../identity/cached-identity.ts';
 import { oidcIdentity } from '../identity/oidc.ts';
@@ -18,8 +19,8 @@ const CODE_HOSTS = {
   gitea: 'https://gitea.com/api/v1',
 } as const;
 
-/** The code-hosting provider's model endpoint; its model is used if nothing names one. */
-const SHIPPED_RUNTIME = { base_url: 'https://models.github.ai/inference', model: 'openai/gpt-4.1' };
+/** The code-hosting provider's model endpoint. If nothing names a model, one of OpenAI's is chosen, which it names with the vendor. */
+const SHIPPED_RUNTIME_URL = 'https://models.github.ai/inference';
 
 /** The person at the machine of an embedded installation. */
 const LOCAL_LOGIN = 'local';
@@ -40,7 +41,9 @@ export function listAdministrators(config: Config): string[] {
 }
 
 export function getDefaultRuntime({ DEFAULT_RUNTIME_BASE_URL: base_url, DEFAULT_RUNTIME_MODEL: model }: Config) {
-  return base_url ? { base_url, model: model ?? null } : { ...SHIPPED_RUNTIME, ...(model ? { model } : {}) };
+  if (base_url) return { base_url, model: model ?? null };
+  const chosen = chooseModel('openai', getToday());
+  return { base_url: SHIPPED_RUNTIME_URL, model: model ?? (chosen && `openai/${chosen}`) };
 }
 
 /**

@@ -3,6 +3,7 @@ import { createServer, type RequestListener } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { findKnownModel } from '../../src/domain/known-models.ts';
 import { shareInstallation, type TestInstallation } from '../support/installation.ts';
 import { type Certificates, makeCertificates } from '../support/peers/certificates.ts';
 import { type CompatibleVendor, startCompatibleVendor } from '../support/peers/compatible-vendor.ts';
@@ -197,6 +198,8 @@ describe('the presets', () => {
   it('are listed, and each is a provider as soon as its key is stored', async () => {
     const presets = (await here.alice.ok(here.alice.get('/api/providers/presets'))) as unknown as Record<string, string>[];
     expect(presets.map(({ id }) => id)).toEqual(['openai', 'anthropic', 'gemini', 'mistral', 'openrouter', 'ollama', 'bedrock']);
+    const chosen = presets.filter(({ model_example = '' }) => !findKnownModel(model_example));
+    expect(chosen.map(({ id }) => id)).toEqual(['ollama', 'bedrock']);
     for (const { name, provider_type, base_url, model_example } of presets) {
       const values = { name, provider_type, base_url, default_model: model_example };
       expect((await here.alice.post('/api/providers', values)).status, name).toBe(201);

@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
+import { chooseModel, getToday } from '../../src/domain/known-models.ts';
 import { describeInBrowser, it } from '../support/browser/browser.ts';
 import { signInAsAlice } from '../support/browser/dashboard.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
@@ -44,7 +45,7 @@ describeInBrowser('a new provider', () => {
     const [made] = (await here.alice.ok(here.alice.get('/api/providers'))) as unknown as object[];
     expect(made).toMatchObject({
       ...{ name: 'ours', provider_type: 'openai_compatible', base_url: 'https://openrouter.ai/api/v1' },
-      default_model: 'openai/gpt-4.1-mini',
+      default_model: `openai/${chooseModel('openai', getToday())}`,
     });
   });
 });

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { PinnedProvider } from '../../src/domain/definition.ts';
-import { type Dialect, getDialect, PROVIDER_PRESETS } from '../../src/domain/provider-presets.ts';
+import { type Dialect, getDialect, presetsWithModels } from '../../src/domain/provider-presets.ts';
 import type { TranscriptMessage } from '../../src/domain/transcript.ts';
 import { calculateCost } from '../../src/domain/usage.ts';
 import { collectReply } from '../../src/runtimes/chat-reply.ts';
@@ -16,7 +16,12 @@ afterEach(() => vendor.stop());
 
 const LOOK = { name: 'look', description: 'Looks.', parameters: { type: 'object' }, effect: 'read' as const };
 
-const presetOf = (id: string) => PROVIDER_PRESETS.find((preset) => preset.id === id)!;
+const FIRST: Record<string, string> = {
+  anthropic: 'claude-sonnet-5',
+  google: 'gemini-2.5-flash',
+  mistral: 'mistral-large-latest',
+};
+const presetOf = (id: string) => presetsWithModels((vendor) => FIRST[vendor] ?? 'm-7').find((preset) => preset.id === id)!;
 
 /** A provider filled in from a preset, whose address leads to the vendor's server of this test. */
 async function exchangeWith(id: string, provider: Partial<PinnedProvider>, values: Partial<Exchange>) {

@@ -129,16 +129,23 @@ describe('the form of a question', () => {
 
 describe('the context window of a model', () => {
   const MODELS = [
-    { id: 'small', context_window: 4_096, context_window_from: 'endpoint' },
-    { id: 'set', context_window: 7_001, context_window_from: 'provider' },
-    { id: 'known', context_window: 128_000, context_window_from: 'known' },
-    { id: 'odd' },
+    {
+      id: 'small',
+      context_window: 4_096,
+      context_window_from: 'endpoint',
+      priced: true,
+      ends_on: '2031-05-01',
+      successor: 'm-8',
+    },
+    { id: 'set', context_window: 7_001, context_window_from: 'provider', priced: true, ends_on: '2031-06-01', successor: null },
+    { id: 'known', context_window: 128_000, context_window_from: 'known', priced: true, ends_on: null },
+    { id: 'odd', priced: false, ends_on: null },
   ];
   const SENTENCES = [
-    'small: context window of 4,096 tokens, as the endpoint says',
-    'set: context window of 7,001 tokens, as set for the provider',
+    'small: context window of 4,096 tokens, as the endpoint says; ends on 2031-05-01, its vendor recommends m-8',
+    'set: context window of 7,001 tokens, as set for the provider; ends on 2031-06-01',
     'known: context window of 128,000 tokens, from the table of known models',
-    'odd: context window not known, so DEFAULT_CONTEXT_WINDOW counts',
+    'odd: context window not known, so DEFAULT_CONTEXT_WINDOW counts; no price known',
   ];
 
   it('is listed with what it is known from', () => {

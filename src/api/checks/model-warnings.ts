@@ -1,5 +1,5 @@
 import type { Warning } from '../../contracts/common.ts';
-import { findKnownModel, type KnownModel } from '../../domain/known-models.ts';
+import { findKnownModel, getToday, type KnownModel } from '../../domain/known-models.ts';
 import { describeEnd } from '../../domain/model-ends.ts';
 import { findCatalogue } from '../../domain/provider-presets.ts';
 import type { Store } from '../../store/index.ts';
@@ -25,7 +25,7 @@ function findVendorModel({ model, provider }: ModelUse): KnownModel | null {
 /** Warns about a model that ends soon or has ended. */
 export function listModelWarnings(use: ModelUse, path: string): Warning[] {
   const known = findVendorModel(use);
-  const message = known && describeEnd(known, new Date().toISOString().slice(0, 10));
+  const message = known && describeEnd(known, getToday());
   return message ? [{ path, message }] : [];
 }
 

@@ -1,9 +1,11 @@
-import { modelCatalogue } from '../../contracts/model-catalogue.ts';
+import { type CatalogueUpdate, modelCatalogue } from '../../contracts/model-catalogue.ts';
 import { models } from '../../contracts/models.ts';
 import { AppError } from '../../domain/errors.ts';
+import type { Caller } from '../../identity/caller.ts';
 import type { Store } from '../../store/index.ts';
 import { getExisting } from '../http/crud.ts';
 import { type Api, mount } from '../http/mount.ts';
+import { toReply } from '../http/validate.ts';
 import type { ModelCatalogueService, ModelLists } from '../ports.ts';
 
 interface Services {
@@ -22,8 +24,10 @@ export function modelRoutes(api: Api, { store, models: lists, model_catalogue }:
     return lists.listProviderModels(await getProvider(provider_id), caller);
   });
   mount(api, modelCatalogue.get, () => model_catalogue.get());
-  mount(api, modelCatalogue.update, async ({ body }, { key, is_admin }) => {
+  const current = async () => toReply(modelCatalogue.get.reply, await model_catalogue.get());
+  const replace = async (body: CatalogueUpdate, { key, is_admin }: Caller) => {
     if (!is_admin) throw new AppError('forbidden', ADMINISTRATORS);
     return model_catalogue.update(body, key);
-  });
+  };
+  mount(api, modelCatalogue.update, ({ body }, caller) => replace(body, caller), { current });
 }

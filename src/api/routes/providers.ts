@@ -1,6 +1,7 @@
 import { type Provider, providers } from '../../contracts/providers.ts';
 import { type FieldError, isSecretNotGranted, notFound } from '../../domain/errors.ts';
-import { PROVIDER_PRESETS } from '../../domain/provider-presets.ts';
+import { chooseModel, getToday } from '../../domain/known-models.ts';
+import { presetsWithModels } from '../../domain/provider-presets.ts';
 import type { ProviderCheck } from '../../runtimes/provider-check.ts';
 import type { Store } from '../../store/index.ts';
 import { listModelWarnings } from '../checks/model-warnings.ts';
@@ -23,7 +24,7 @@ export function providerRoutes(api: Api, { store, models }: Services, shared_wri
     ]),
     users: ({ id }, { key }) => store.usersOf('provider', id, key),
   });
-  mount(api, providers.presets, async () => [...PROVIDER_PRESETS]);
+  mount(api, providers.presets, async () => presetsWithModels((vendor) => chooseModel(vendor, getToday())));
   mount(api, providers.test, async ({ params: { id } }, caller) => {
     const provider = await store.providers.find(id as string);
     if (!provider) throw notFound('provider', id as string);

@@ -3007,6 +3007,7 @@ export type ProviderPreset = {
   base_url: string | null;
   /** Which key it takes, and where to get it. Null: none is needed */
   key_hint: string | null;
+  /** A model to begin with: the cheapest living one of the newest generation that calls tools, from the catalogue. Empty: it has none */
   model_example: string;
   /** What the vendor refuses or names differently, a sentence each */
   differences: string[];

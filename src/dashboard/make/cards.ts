@@ -21,6 +21,8 @@ export interface Card {
   key?: { label: string; required: boolean };
   /** The initial model; null if the address contains the model. */
   model: string | null;
+  /** True if the initial model is that of the preset with this id, which the installation chooses. */
+  is_preset?: boolean;
   /** Returns the endpoint, or an error about the address. */
   endpoint(typed: Typed): Endpoint | { wrong: string };
 }
@@ -32,13 +34,14 @@ const getPreset = (id: string) => PROVIDER_PRESETS.find((preset) => preset.id ==
 
 /** Creates the card of a vendor that needs only a key. */
 function vendorCard(id: string): Card {
-  const { name, provider_type, base_url, key_hint, model_example } = getPreset(id);
+  const { name, provider_type, base_url, key_hint } = getPreset(id);
   return {
     id,
     title: name,
     about: `${key_hint}.`,
     key: KEY,
-    model: model_example,
+    model: '',
+    is_preset: true,
     endpoint: () => ({ provider_type, base_url }),
   };
 }

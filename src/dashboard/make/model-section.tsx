@@ -1,7 +1,9 @@
 import { Autocomplete, Button, Group, PasswordInput, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
+import { modelCatalogue } from '../../contracts/model-catalogue.ts';
 import { providers } from '../../contracts/providers.ts';
+import { useRead } from '../api/queries.ts';
 import { Picker } from '../resources/pickers.tsx';
-import { formatCount } from '../ui/figures.ts';
+import { formatCount, formatMoney } from '../ui/figures.ts';
 import { TestVerdict } from '../ui/show.tsx';
 import { FailureBelow } from '../ui/states.tsx';
 import type { Card, Typed } from './cards.ts';
@@ -51,6 +53,7 @@ export function ModelSection({ model, disabled }: { model: ModelChoice; disabled
 
 function CardFields({ model, card }: { model: ModelChoice; card: Card }) {
   const { typed, faults, offered } = model;
+  const hint = useCatalogueHint(typed.model, card.is_preset === true);
   const field = (name: keyof Typed) => ({ value: typed[name], error: faults[name] });
   const typing = (name: keyof Typed) => (event: { currentTarget: { value: string } }) =>
     model.type(name, event.currentTarget.value);
@@ -80,9 +83,12 @@ function CardFields({ model, card }: { model: ModelChoice; card: Card }) {
         <Autocomplete
           {...field('model')}
           label="Model"
-          description={
-            offered.length > 0 ? `${formatCount(offered.length, 'model')} available.` : 'Press Test to list the available models.'
-          }
+          description={[
+            offered.length > 0
+              ? `${formatCount(offered.length, 'model')} available.`
+              : 'Press Test to list the available models.',
+            ...(card.is_preset ? [hint] : []),
+          ].join(' ')}
           data={offered}
           onChange={(value) => model.type('model', value)}
           required
@@ -90,6 +96,18 @@ function CardFields({ model, card }: { model: ModelChoice; card: Card }) {
       )}
     </SimpleGrid>
   );
+}
+
+/** Returns what the catalogue knows about the model that is typed; empty if the catalogue has not been read. */
+function useCatalogueHint(name: string, enabled: boolean): string {
+  const { data } = useRead(modelCatalogue.get, {}, { enabled });
+  if (!data || !name) return '';
+  const own_name = name.split('/').at(-1)!;
+  const known = data.models.find(({ id, aliases }) => id === own_name || aliases.includes(own_name));
+  if (!known) return 'The catalogue does not have this model: no price known.';
+  const end = known.ends_on ? ` It ends on ${known.ends_on}.` : '';
+  if (!known.price) return `No price known.${end}`;
+  return `${formatMoney(known.price.input)} in and ${formatMoney(known.price.output)} out per million tokens.${end}`;
 }
 
 function TestRow({ model: { test, runTest } }: { model: ModelChoice }) {

@@ -1,6 +1,6 @@
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
-import { providers } from '../../contracts/providers.ts';
+import { type ProviderPreset, providers } from '../../contracts/providers.ts';
 import type { ApiProblem, ApiReply } from '../api/call.ts';
 import { useClient } from '../api/context.tsx';
 import { useRead } from '../api/queries.ts';
@@ -18,11 +18,15 @@ const DEMO = {
 const EXISTING = { id: 'existing', title: 'Existing provider', about: 'One of the providers you have set up.' };
 const MOST = 1_000;
 
-const initial = ({ address, model }: Card): Typed => ({ key: '', address: address?.initial ?? '', model: model ?? '' });
+const initial = ({ id, address, model, is_preset }: Card, presets: readonly ProviderPreset[]): Typed => {
+  const suggested = is_preset ? presets.find((preset) => preset.id === id)?.model_example : model;
+  return { key: '', address: address?.initial ?? '', model: suggested ?? '' };
+};
 
 /** Holds the choices and inputs about the model, and the result of a test. */
 export function useModel() {
   const provider_query = useRead(providers.list, { query: { limit: MOST } });
+  const { data: presets = [] } = useRead(providers.presets);
   const stored = provider_query.data?.items ?? [];
   const demo = stored.find(isDemo);
   const choices = [...(demo ? [DEMO] : []), ...CARDS, ...(stored.some((one) => !isDemo(one)) ? [EXISTING] : [])];
@@ -32,7 +36,7 @@ export function useModel() {
   const [texts, setTexts] = useState<Record<string, Typed>>({});
   const [existing, setExisting] = useState<string | null>(null);
   const [faults, setFaults] = useState<ModelFaults>({});
-  const typed = texts[card_id] ?? (card ? initial(card) : { key: '', address: '', model: '' });
+  const typed = texts[card_id] ?? (card ? initial(card, presets) : { key: '', address: '', model: '' });
   const provider_id = card_id === DEMO.id ? (demo?.id ?? null) : card_id === EXISTING.id ? existing : null;
 
   const type = (name: keyof Typed, value: string) =>

@@ -21,7 +21,7 @@ import { useRead } from '../api/queries.ts';
 import { formatZone } from '../ui/time.tsx';
 import { type Field, fieldChoices, listNestedFields, listVariantFields, type Values, variantAbout } from './fields.ts';
 import { GuardedTools } from './guarded-tools.tsx';
-import { formatWindow } from './model-windows.tsx';
+import { describeModel } from './model-windows.tsx';
 import { MultiPicker, Picker } from './pickers.tsx';
 import { type FieldFault, formatFieldFault, toControls, variantControls } from './values.ts';
 
@@ -179,7 +179,7 @@ function ModelName(props: ControlProps) {
   const names = [...new Set((list.data ?? []).map(({ id }) => id))];
   const common = toSharedProps(props);
   const chosen = (list.data ?? []).find(({ id }) => id === values[field.name]);
-  const known = chosen ? `${chosen.id}: ${formatWindow(chosen)}.` : common.description;
+  const known = chosen ? `${chosen.id}: ${describeModel(chosen)}.` : common.description;
   const description = list.error ? `Could not list the models: ${list.error.message}` : known;
   return (
     <Autocomplete

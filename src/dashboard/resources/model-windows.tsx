@@ -11,16 +11,26 @@ const SOURCES: Record<NonNullable<Model['context_window_from']>, string> = {
 };
 
 /** Formats the size of a model's context window, and what it is known from. */
-export const formatWindow = ({ context_window, context_window_from }: Windowed): string =>
+const formatWindow = ({ context_window, context_window_from }: Windowed): string =>
   context_window === undefined
     ? 'context window not known, so DEFAULT_CONTEXT_WINDOW counts'
     : `context window of ${formatNumber(context_window)} tokens${context_window_from ? SOURCES[context_window_from] : ''}`;
 
+type Described = Windowed & Pick<Model, 'priced' | 'ends_on' | 'successor'>;
+
+/** Describes what a person should know before choosing a model: its window, that its price is unknown, and its end. */
+export const describeModel = (model: Described): string =>
+  [
+    formatWindow(model),
+    ...(model.priced ? [] : ['no price known']),
+    ...(model.ends_on ? [`ends on ${model.ends_on}${model.successor ? `, its vendor recommends ${model.successor}` : ''}`] : []),
+  ].join('; ');
+
 const MOST_SHOWN = 40;
 
-/** Lists models with their context windows. */
-export function ModelWindows({ models }: { models: readonly Windowed[] }) {
-  return <ModelLines lines={models.map((model) => `${model.id}: ${formatWindow(model)}`)} />;
+/** Lists models with what is known about them. */
+export function ModelWindows({ models }: { models: readonly Described[] }) {
+  return <ModelLines lines={models.map((model) => `${model.id}: ${describeModel(model)}`)} />;
 }
 
 /** Lists one line for each model. */

@@ -2,6 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { EventSourceParserStream } from 'eventsource-parser/stream';
 import type { RunEvent } from '../../contracts/events.ts';
 import { SAMPLE, SAMPLE_INSTRUCTIONS, SAMPLE_TOOL } from '../../contracts/sample.ts';
+import { chooseModel, getToday } from '../../domain/known-models.ts';
 import { isTerminal } from '../../domain/statuses.ts';
 import { apiClient, type Call, findInstallation, type Json } from '../api-client.ts';
 import type { Config } from '../config.ts';
@@ -68,7 +69,7 @@ export async function prepareProvider(
     provider_type: 'openai',
     base_url,
     api_key_token_name: 'openai-key',
-    default_model: OPENAI_MODEL,
+    default_model: OPENAI_MODEL ?? chooseModel('openai', getToday()),
   };
   const provider = await findOrCreate(call, '/api/providers', values);
   // The environment chooses the model of this run.

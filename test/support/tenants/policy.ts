@@ -39,7 +39,7 @@ const RULES = {
 const crud = (path: string) => ({
   own: [`GET ${path}`, `POST ${path}`],
   read: [`GET ${path}/{id}`],
-  change: [`PUT ${path}/{id}`, `DELETE ${path}/{id}`],
+  change: ['PUT /api/models/catalogue', `PUT ${path}/{id}`, `DELETE ${path}/{id}`],
 });
 const shared = [
   'agents',

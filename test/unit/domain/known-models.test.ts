@@ -8,8 +8,8 @@ import {
   type KnownModel,
   listKnownModels,
   newestDay,
-  SHIPPED_MODELS,
   replaceKnownModels,
+  SHIPPED_MODELS,
 } from '../../../src/domain/known-models.ts';
 import { calculateCost } from '../../../src/domain/usage.ts';
 import { knownModel as model } from '../../support/known-model.ts';
