@@ -95,17 +95,13 @@ export const CatalogueUpdate = z
       .max(2_000)
       .optional()
       .meta({ description: 'Where to fetch the file, by the rules for addresses' }),
-    name: z.string().max(200).optional().meta({ description: 'The name of the file that `text` is, shown as the source' }),
+    file_name: z.string().max(200).optional().meta({ description: 'The name of the file that `text` is, shown as the source' }),
     digest: z
       .string()
       .regex(/^sha256:[0-9a-f]{64}$/, 'must be sha256: and 64 hexadecimal digits in lower case')
       .optional()
       .meta({ description: 'The digest that the file must have' }),
     force: z.boolean().default(false).meta({ description: 'Use it although it is older than the one in use' }),
-  })
-  .refine(({ text, url }) => (text === undefined) !== (url === undefined), {
-    path: ['text'],
-    message: 'Give the catalogue as `text` or as `url`, one of the two',
   })
   .meta({ id: 'CatalogueUpdate', example: { url: 'https://models.example.com/catalogue.json' } });
 export type CatalogueUpdate = z.output<typeof CatalogueUpdate>;
@@ -120,7 +116,7 @@ export const modelCatalogue = {
     description: 'What is known about the models of vendors: prices, windows, abilities and ends. Contacts no vendor.',
     reply: CatalogueInUse,
   }),
-  update: endpoint('PUT /api/models/catalogue', {
+  update: endpoint('POST /api/models/catalogue', {
     operation: 'update_model_catalogue',
     tag,
     summary: 'Replace the catalogue of models',
@@ -129,6 +125,7 @@ export const modelCatalogue = {
       'the one in use is refused with 409 unless `force`.',
     body: CatalogueUpdate,
     reply: CatalogueInUse,
-    refuses: [409, 412, 502],
+    status: 200,
+    refuses: [409, 502],
   }),
 };

@@ -103,7 +103,7 @@ export async function worldOf(here: TestInstallation): Promise<World> {
     'POST /api/scheduled-agents/{sa_id}/backfill': { from: '2026-01-01T00:00:00Z', to: '2026-01-02T00:00:00Z' },
     'POST /api/import': { version: '1.0' },
     'POST /api/mcps/import': { mcpServers: {} },
-    'PUT /api/models/catalogue': { text: JSON.stringify({ format: 1, models: SHIPPED_MODELS }) },
+    'POST /api/models/catalogue': { text: JSON.stringify({ format: 1, models: SHIPPED_MODELS }) },
     'POST /api/mcps/sign-in': { state: 'made up', code: 'made up' },
     'PUT /api/mcps/{id}/tools': { allowed_tools: [] },
     'POST /api/mcps/{id}/prompts/fill': { name: 'none' },

@@ -272,7 +272,7 @@ export const SETTLED: Row[] = [
   ]),
   ...rowsOf('Catalogue of models', [
     ['GET', '/api/models/catalogue', '', '200; from, as_of, digest, source, models'],
-    ['PUT', '/api/models/catalogue', 'text or url, digest, force', '200; 403 unless administrator; 409 if older'],
+    ['POST', '/api/models/catalogue', 'text or url, digest, force', '200; 403 unless administrator; 409 if older'],
   ]),
   ...rowsOf('Service keys', [
     ['POST', '/api/keys', 'name, role, scopes, expires_at', '201; the key, this once'],

@@ -40,20 +40,20 @@ const fileOf = (...models: object[]) => JSON.stringify({ format: 1, models });
 const model = (facts: Parameters<typeof knownModel>[0]) => knownModel({ as_of: later(7), ...facts });
 const digestOf = (text: string) => `sha256:${createHash('sha256').update(text).digest('hex')}`;
 const shown = async () => (await here.alice.ok(here.alice.get(PATH))) as Record<string, any>;
-const put = (body: object) => here.bob.put(PATH, body);
+const put = (body: object) => here.bob.post(PATH, body);
 
 it('is that of the release until an administrator replaces it', async () => {
   expect(await shown()).toMatchObject({ from: 'release', as_of: RELEASE, digest: null, source: null, updated_by: null });
   expect((await shown()).models).toHaveLength(SHIPPED_MODELS.length);
   const text = fileOf(model({ id: 'm-7', price: { input: 3, output: 5 } }));
-  const replaced = await here.bob.ok(put({ text, name: 'models.json' }));
+  const replaced = await here.bob.ok(put({ text, file_name: 'models.json' }));
   const facts = { from: 'update', as_of: later(7), digest: digestOf(text), source: 'models.json', updated_by: 'local:bob' };
   expect(replaced).toMatchObject(facts);
   expect(await shown()).toMatchObject({ ...facts, models: [{ id: 'm-7', vendor: 'openai', price: { input: 3, output: 5 } }] });
 });
 
 it('is replaced by administrators only', async () => {
-  const refused = await here.alice.put(PATH, { text: fileOf(model({})) });
+  const refused = await here.alice.post(PATH, { text: fileOf(model({})) });
   expect(refused).toMatchObject({ status: 403, body: { detail: expect.stringContaining('ask an administrator') } });
   expect((await shown()).from).toBe('release');
 });

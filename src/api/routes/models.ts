@@ -1,11 +1,9 @@
-import { type CatalogueUpdate, modelCatalogue } from '../../contracts/model-catalogue.ts';
+import { modelCatalogue } from '../../contracts/model-catalogue.ts';
 import { models } from '../../contracts/models.ts';
-import { AppError } from '../../domain/errors.ts';
-import type { Caller } from '../../identity/caller.ts';
+import { AppError, unprocessable } from '../../domain/errors.ts';
 import type { Store } from '../../store/index.ts';
 import { getExisting } from '../http/crud.ts';
 import { type Api, mount } from '../http/mount.ts';
-import { toReply } from '../http/validate.ts';
 import type { ModelCatalogueService, ModelLists } from '../ports.ts';
 
 interface Services {
@@ -24,10 +22,10 @@ export function modelRoutes(api: Api, { store, models: lists, model_catalogue }:
     return lists.listProviderModels(await getProvider(provider_id), caller);
   });
   mount(api, modelCatalogue.get, () => model_catalogue.get());
-  const current = async () => toReply(modelCatalogue.get.reply, await model_catalogue.get());
-  const replace = async (body: CatalogueUpdate, { key, is_admin }: Caller) => {
+  mount(api, modelCatalogue.update, async ({ body }, { key, is_admin }) => {
     if (!is_admin) throw new AppError('forbidden', ADMINISTRATORS);
+    if ((body.text === undefined) === (body.url === undefined))
+      throw unprocessable([{ path: 'text', message: 'Give the catalogue as `text` or as `url`, one of the two' }]);
     return model_catalogue.update(body, key);
-  };
-  mount(api, modelCatalogue.update, ({ body }, caller) => replace(body, caller), { current });
+  });
 }

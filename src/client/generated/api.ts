@@ -439,7 +439,7 @@ export type CatalogueUpdate = {
   /** Where to fetch the file, by the rules for addresses */
   url?: string;
   /** The name of the file that `text` is, shown as the source */
-  name?: string;
+  file_name?: string;
   /** The digest that the file must have */
   digest?: string;
   /** Use it although it is older than the one in use */
@@ -6284,6 +6284,8 @@ export interface Operations {
   'POST /api/memories': { input: { body: MemoryCreate }; reply: Memory };
   /** Search what an agent remembers */
   'POST /api/memories/search': { input: { body: MemorySearch }; reply: MemoryFound[] };
+  /** Replace the catalogue of models */
+  'POST /api/models/catalogue': { input: { body: CatalogueUpdate }; reply: CatalogueInUse };
   /** Create a provider */
   'POST /api/providers': { input: { body: ProviderCreate }; reply: Provider };
   /** Test a provider that is not stored yet */
@@ -6644,8 +6646,6 @@ export interface Operations {
     };
     reply: Memory;
   };
-  /** Replace the catalogue of models */
-  'PUT /api/models/catalogue': { input: { body: CatalogueUpdate }; reply: CatalogueInUse };
   /** Change a provider */
   'PUT /api/providers/{id}': {
     input: {

@@ -21,7 +21,7 @@ export default async function models(config: Config, args: string[]): Promise<vo
   const in_use: CatalogueInUse =
     verb === 'show'
       ? await client.request('GET /api/models/catalogue')
-      : await client.request('PUT /api/models/catalogue', {
+      : await client.request('POST /api/models/catalogue', {
           body: {
             ...(await readSource(file!)),
             ...(values.digest ? { digest: values.digest } : {}),
@@ -33,10 +33,10 @@ export default async function models(config: Config, args: string[]): Promise<vo
 }
 
 /** An address is fetched by the installation, by its rules for addresses. */
-async function readSource(file: string): Promise<{ url: string } | { text: string; name: string }> {
+async function readSource(file: string): Promise<{ url: string } | { text: string; file_name: string }> {
   if (/^https?:\/\//i.test(file)) return { url: file };
-  if (file === '-') return { text: await text(process.stdin), name: 'stdin' };
-  return { text: await readFile(file, 'utf8'), name: basename(file) };
+  if (file === '-') return { text: await text(process.stdin), file_name: 'stdin' };
+  return { text: await readFile(file, 'utf8'), file_name: basename(file) };
 }
 
 function report({ from, as_of, digest, source, updated_by, updated_at, models }: CatalogueInUse): void {

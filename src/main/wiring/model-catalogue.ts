@@ -87,8 +87,8 @@ export const createModelCatalogueService = ({ store, keeper, fetch }: ServiceNee
     await keeper.refresh();
     return keeper.inUse();
   },
-  async update({ text, url, name = 'a file', digest: wanted, force }: CatalogueUpdate, updated_by) {
-    const source = url === undefined ? name : toPublicAddress(url);
+  async update({ text, url, file_name = 'a file', digest: wanted, force }: CatalogueUpdate, updated_by) {
+    const source = url === undefined ? file_name : toPublicAddress(url);
     const bytes = url === undefined ? Buffer.from(text!) : await fetchFile(url, fetch);
     const digest = `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
     if (wanted !== undefined && wanted !== digest)

@@ -24,6 +24,8 @@ const RULES = {
   read: { b: [200], admin: [200] },
   /** Shared by the installation: only its creator and administrators may change it. */
   change: { b: [403], admin: FINE },
+  /** Of the installation: only administrators may change it. */
+  administered: { b: [403], admin: FINE },
   /** Shared by the installation and used as the caller: no secret of its creator is opened. */
   use: { b: [200, 403, 502], admin: [200, 403, 502] },
   /** Shared by the installation: the operation changes only the caller's part. */
@@ -39,7 +41,7 @@ const RULES = {
 const crud = (path: string) => ({
   own: [`GET ${path}`, `POST ${path}`],
   read: [`GET ${path}/{id}`],
-  change: ['PUT /api/models/catalogue', `PUT ${path}/{id}`, `DELETE ${path}/{id}`],
+  change: [`PUT ${path}/{id}`, `DELETE ${path}/{id}`],
 });
 const shared = [
   'agents',
@@ -129,6 +131,7 @@ const OPERATIONS: Record<keyof typeof RULES, string[]> = {
   each: ['DELETE /api/mcps/{id}/sign-in', 'DELETE /api/mcps/{id}/state'],
   begun: ['POST /api/mcps/sign-in'],
   expendable: ['DELETE /api/tokens/{id}', 'DELETE /api/keys/{id}'],
+  administered: ['POST /api/models/catalogue'],
   listed: ['GET /api/tokens/{id}', 'GET /api/keys/{id}', 'GET /api/audit'],
 };
 
@@ -188,7 +191,7 @@ const PLAIN = new Set(
     'cron time_zone jitter_seconds pause_after_failures count count_to scheduled_agents',
     'question_id action state code iss disabled allow_secret_questions',
     ...Object.keys(CallSettingFields),
-    'attachments media_type data',
+    'attachments media_type data above tokens digest file_name',
   ].flatMap((line) => line.split(' ')),
 );
 

@@ -71,7 +71,7 @@ const SPECIAL: Record<string, (own: MadeTenant) => unknown> = {
   'PUT /api/tokens/{id}': () => ({ shared: true, value: 'taken over' }),
   'PUT /api/me/settings': ({ ids }) => ({ views: [{ screen: 'tasks', name: 'Mine', query: { workflow_id: ids.workflows } }] }),
   'PUT /api/alerts/{id}': () => ({ threshold: 7 }),
-  'PUT /api/models/catalogue': () => ({ text: JSON.stringify({ format: 1, models: SHIPPED_MODELS }) }),
+  'POST /api/models/catalogue': () => ({ text: JSON.stringify({ format: 1, models: SHIPPED_MODELS }) }),
   'PATCH /api/scheduled-agents/{id}': () => ({ prompt: 'taken over' }),
 };
 
