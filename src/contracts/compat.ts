@@ -28,7 +28,7 @@ const Parallel = z
   .meta({ description: '`false`: one call at a time; otherwise the setting of the workflow' });
 
 const Effort = z.string().nullish().meta({
-  description: '`minimal`, `low`, `medium` or `high`; the nearest of them for `none`, `xhigh` and `max`',
+  description: 'A word that the model takes, such as `none`, `low` or `max`; one that no model is known to take is a warning',
   example: 'low',
 });
 const Format = z.looseObject({

@@ -11,7 +11,7 @@ import { CallQuestion } from './questions.ts';
 import { RunFigures } from './run-figures.ts';
 import { ErrorGroup, TaskFilterQuery, TaskQuery, versionsNamed } from './task-lists.ts';
 import { UsageCounts, UsageTotals } from './usage-counts.ts';
-import { PromptAccepted, REASONING_EFFORTS, TranscriptEntry } from './workflows.ts';
+import { PromptAccepted, TranscriptEntry } from './workflows.ts';
 
 export const Task = z
   .object({
@@ -21,7 +21,7 @@ export const Task = z
     agent_id: Id,
     agent_name: z.string(),
     model: z.string().nullable(),
-    reasoning_effort: z.enum(REASONING_EFFORTS).nullable(),
+    reasoning_effort: z.string().nullable(),
     status: z.enum(TASK_STATUSES),
     prompt: z.string(),
     attachments: z.array(Attachment).meta({ description: 'Files that its model is given with the prompt' }),

@@ -23,7 +23,15 @@ import { OutputSchema } from './output-schema.ts';
 import { UsageTotals } from './usage-counts.ts';
 
 const OUTPUT_FORMATS = ['json', 'markdown'] as const;
-export const REASONING_EFFORTS = ['minimal', 'low', 'medium', 'high'] as const;
+/** The words that vendors are known to take. The catalogue of models says which model takes which. */
+export const REASONING_EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
+
+export const ReasoningEffort = z
+  .string()
+  .regex(/^[a-z]{1,32}$/, 'must be a word of at most 32 letters in lower case, such as low')
+  .meta({
+    description: `How long the model thinks, such as ${REASONING_EFFORTS.join(', ')}. A word that the model is not known to take is sent, with a warning`,
+  });
 export const WORKFLOW_STATUSES = ['active', 'running', 'waiting', ...TERMINAL_STATUSES, 'inactive'] as const;
 
 /** A token belongs in repo_token_name; in the URL it would end up in logs. */
@@ -47,7 +55,7 @@ export const WorkflowCreate = z
           'JSON Schema (draft 2020-12) of the final answer, which is then JSON whatever `output_format` is. An answer that does not fit is sent back to the model once; if the next one does not fit either, the run fails with `output_invalid`',
         example: { type: 'object', properties: { sum: { type: 'integer' } }, required: ['sum'] },
       }),
-    reasoning_effort: z.enum(REASONING_EFFORTS).nullable().default(null),
+    reasoning_effort: ReasoningEffort.nullable().default(null),
     ...CallSettingFields,
     infinite_session: z
       .boolean()
@@ -146,7 +154,7 @@ const PromptRequest = z
       .optional()
       .meta({ description: 'Instead of `prompt`: its JSON text is the prompt' }),
     attachments: AttachmentOrders,
-    reasoning_effort: z.enum(REASONING_EFFORTS).nullable().optional(),
+    reasoning_effort: ReasoningEffort.nullable().optional(),
     on_busy: z.enum(ON_BUSY).optional(),
   })
   .refine(({ prompt, request }) => (prompt === undefined) !== (request === undefined), {

@@ -79,6 +79,13 @@ export function findKnownModel(model: string, vendor?: string | null): KnownMode
   return (vendor ? entries.find((entry) => entry.vendor === vendor) : entries[0]) ?? null;
 }
 
+/** The values of `reasoning_effort` that vendors take, besides those of the catalogue. */
+const EFFORTS: readonly string[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
+
+/** True if a model is known to take a value of `reasoning_effort`. */
+export const isKnownEffort = (effort: string): boolean =>
+  EFFORTS.includes(effort) || in_use.models.some(({ efforts }) => efforts?.includes(effort));
+
 /** Returns a vendor's list prices by name. A name that only resembles a listed one has no price. */
 export function getListPrices(vendor: string): Record<string, ListPrice> {
   // Gemini's endpoint lists its models with the name of the collection.

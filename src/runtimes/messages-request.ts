@@ -14,6 +14,7 @@ import {
   textParts,
 } from './messages-blocks.ts';
 import type { Exchange } from './runtime.ts';
+import { toVendorEffort } from './vendor-effort.ts';
 
 type Block = Anthropic.ContentBlockParam;
 type Turn = { role: 'user' | 'assistant'; content: Block[] };
@@ -21,7 +22,6 @@ type Request = Omit<Anthropic.MessageCreateParamsNonStreaming, 'stream'>;
 
 /** The vendor requires a limit. */
 const MOST_TOKENS = 8_192;
-const EFFORTS: Record<string, 'low' | 'medium' | 'high'> = { minimal: 'low', low: 'low', medium: 'medium', high: 'high' };
 
 /** An exchange as a request of the Messages API. */
 export function messagesRequest(
@@ -39,7 +39,7 @@ export function messagesRequest(
   model: string,
 ): Request {
   const { temperature, top_p, max_output_tokens, stop } = divideSettings(call_settings, { model }).sent;
-  const effort = reasoning_effort ? EFFORTS[reasoning_effort] : undefined;
+  const effort = toVendorEffort(reasoning_effort);
   // A run without tools sends only its instructions twice.
   const all_tools = [...hosted_tools.map((tool) => tool as object as Anthropic.ToolUnion), ...tools.map(toVendorTool)];
   const continues = all_tools.length > 0 || transcript.some(({ role }) => role === 'assistant');

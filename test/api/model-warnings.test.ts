@@ -16,6 +16,7 @@ beforeEach(() =>
     knownModel({ id: 'm-ending', ends_on: inDays(59), successor: 'm-8' }),
     knownModel({ id: 'm-ended', ends_on: inDays(-3) }),
     knownModel({ id: 'm-living', ends_on: inDays(67) }),
+    knownModel({ id: 'm-thinking', efforts: ['low', 'high'] }),
   ]),
 );
 afterEach(() => replaceKnownModels(SHIPPED_MODELS));
@@ -79,4 +80,19 @@ it('a schedule warns about the model of its workflow', async () => {
   await here.alice.ok(here.alice.put(`/api/workflows/${workflow_id}`, { model: 'm-living' }));
   const changed = await here.alice.ok(here.alice.patch(`/api/scheduled-agents/${made.id}`, { prompt: 'y' }));
   expect(changed.warnings ?? []).not.toContainEqual({ path: 'workflow_id', message: ENDING });
+});
+
+it('an effort that the model is not known to take is kept and warned about, at save and at a prompt', async () => {
+  const agent_id = await agentId(await providerId('m-thinking'), null);
+  const refused = 'm-thinking is not known to take max, so its vendor may refuse it; it takes low, high';
+  const path = 'reasoning_effort';
+  expect(await warnings('/api/workflows', { agent_id, reasoning_effort: 'high' })).toEqual([]);
+  expect(await warnings('/api/workflows', { agent_id, reasoning_effort: 'max' })).toEqual([{ path, message: refused }]);
+  const unknown = { path, message: 'No model is known to take heroic; it is sent as it is' };
+  expect(await warnings('/api/workflows', { agent_id, model: 'm-of-tomorrow', reasoning_effort: 'heroic' })).toEqual([unknown]);
+  const { id } = await here.alice.ok(here.alice.post('/api/workflows', { agent_id }));
+  expect(await warnings(`/api/workflows/${id}/prompt`, { prompt: 'x', reasoning_effort: 'max' })).toEqual([
+    { path, message: refused },
+  ]);
+  expect((await here.alice.post('/api/workflows', { agent_id, reasoning_effort: 'very high' })).status).toBe(422);
 });

@@ -1,5 +1,5 @@
 import type { Warning } from '../../contracts/common.ts';
-import { findKnownModel, getToday, type KnownModel } from '../../domain/known-models.ts';
+import { findKnownModel, getToday, isKnownEffort, type KnownModel } from '../../domain/known-models.ts';
 import { describeEnd } from '../../domain/model-ends.ts';
 import { findCatalogue } from '../../domain/provider-presets.ts';
 import type { Store } from '../../store/index.ts';
@@ -22,12 +22,40 @@ function findVendorModel({ model, provider }: ModelUse): KnownModel | null {
   return vendor || model.includes('/') ? findKnownModel(model, vendor) : null;
 }
 
+/** Warns about the model of a workflow: its end, and the effort that it is not known to take. */
+export async function listWorkflowModelWarnings(store: Pick<Store, 'agents' | 'providers'>, workflow: WorkflowUse) {
+  const use = await findModelUse(store, workflow);
+  return [...listModelWarnings(use, 'model'), ...listEffortWarnings(use, workflow.reasoning_effort)];
+}
+
+interface WorkflowUse {
+  agent_id: string;
+  model?: string | null | undefined;
+  reasoning_effort?: string | null | undefined;
+}
+
 /** Warns about a model that ends soon or has ended. */
 export function listModelWarnings(use: ModelUse, path: string): Warning[] {
   const known = findVendorModel(use);
   const message = known && describeEnd(known, getToday());
   return message ? [{ path, message }] : [];
 }
+
+/** Warns about a `reasoning_effort` that the model, or every model, is not known to take. */
+export function listEffortWarnings(use: ModelUse, effort: string | null | undefined): Warning[] {
+  if (!effort) return [];
+  const warn = (message: string) => [{ path: 'reasoning_effort', message }];
+  const known = use.model === null ? null : findKnownModel(use.model, use.provider && findCatalogue(use.provider));
+  if (!known?.efforts) return isKnownEffort(effort) ? [] : warn(`No model is known to take ${effort}; it is sent as it is`);
+  if (takesEffort(known, effort)) return [];
+  const taken = known.efforts.length > 0 ? known.efforts.join(', ') : 'no effort';
+  return warn(`${known.id} is not known to take ${effort}, so its vendor may refuse it; it takes ${taken}`);
+}
+
+/** Perdura leaves `none` out for Anthropic, and sends `low` for `minimal`. */
+const takesEffort = ({ efforts, vendor }: KnownModel, effort: string): boolean =>
+  efforts!.includes(effort) ||
+  (vendor === 'anthropic' && (effort === 'none' || (effort === 'minimal' && efforts!.includes('low'))));
 
 /** Finds the model that an agent's runs ask for; the model of a workflow takes precedence. */
 export async function findModelUse(

@@ -9,7 +9,7 @@ import type { WiredWorkflow } from '../../store/resources/workflows.ts';
 import type { Engine } from '../../temporal/client/engine.ts';
 import type { Schedules } from '../../temporal/client/schedules.ts';
 import type { Dispatch } from '../../temporal/start/orders.ts';
-import { findModelUse, listModelWarnings } from '../checks/model-warnings.ts';
+import { findModelUse, listEffortWarnings, listWorkflowModelWarnings } from '../checks/model-warnings.ts';
 import { createTokenChecks } from '../checks/needs.ts';
 import { getOwnWorkflow } from '../checks/owned.ts';
 import { listReferenceErrors } from '../checks/references.ts';
@@ -64,7 +64,7 @@ export function workflowRoutes(api: Api, services: Services): void {
   mount(api, workflows.get, async ({ params: { id }, warn }, caller) => {
     const workflow = await getOwn(id, caller);
     warn(...(await listWorkflowTagWarnings(store, workflow)));
-    warn(...listModelWarnings(await findModelUse(store, workflow), 'model'));
+    warn(...(await listWorkflowModelWarnings(store, workflow)));
     const { custom_tool_ids = [] } = (await store.agents.find(workflow.agent_id)) ?? {};
     warn(...(await listToolTokenWarnings(store, { custom_tool_ids, overrides: workflow.credential_overrides }, caller)));
     return withLastRun(workflow, caller);
@@ -75,7 +75,7 @@ export function workflowRoutes(api: Api, services: Services): void {
       warn(
         ...(await tokenChecks.listWarnings(body, caller)),
         ...(await listWorkflowTagWarnings(store, { ...body, owner: caller.key })),
-        ...listModelWarnings(await findModelUse(store, body), 'model'),
+        ...(await listWorkflowModelWarnings(store, body)),
       );
       const values = { ...body, owner: caller.key, owner_login: caller.login, ...(id ? { id } : {}) };
       const new_workflow = await store.workflows.create(values, caller.key);
@@ -93,7 +93,7 @@ export function workflowRoutes(api: Api, services: Services): void {
       await refuseInvalid(services, values, { caller, before });
       const wanted_values = { ...before, ...values };
       warn(...(await tokenChecks.listWarnings(wanted_values, caller)), ...(await listWorkflowTagWarnings(store, wanted_values)));
-      warn(...listModelWarnings(await findModelUse(store, wanted_values), 'model'));
+      warn(...(await listWorkflowModelWarnings(store, wanted_values)));
       warn(...sent_back);
       const requested_state = getRequestedState({ status, enabled }, before);
       if (requested_state) await store.workflows.switch(id, requested_state);
@@ -163,9 +163,10 @@ function skillRoutes(
 function runRoutes(api: Api, { store, attach, following, dispatch }: Services): void {
   const getOwn = getOwnWorkflow(store);
   const toFrames = createSharedFrames();
-  mount(api, workflows.prompt, async ({ params: { id }, body, reserved_id: task_id }, caller) => {
+  mount(api, workflows.prompt, async ({ params: { id }, body, reserved_id: task_id, warn }, caller) => {
     const { prompt = JSON.stringify(body.request), reasoning_effort, on_busy } = body;
     const { key: owner, login: owner_login, access_token } = caller;
+    if (reasoning_effort) warn(...listEffortWarnings(await findModelUse(store, await getOwn(id, caller)), reasoning_effort));
     const order = {
       task_id,
       workflow_id: id,

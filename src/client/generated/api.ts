@@ -1120,7 +1120,7 @@ export type ExportedWorkflow = {
   output_schema?: {
     [name: string]: unknown;
   } | null;
-  reasoning_effort?: 'minimal' | 'low' | 'medium' | 'high' | null;
+  reasoning_effort?: string | null;
   /** Null: the model's default. Anthropic takes at most 1; reasoning models refuse it */
   temperature?: number | null;
   /** Null: the model's default */
@@ -1177,7 +1177,7 @@ export type ExportedWorkflowOutput = {
   output_schema: {
     [name: string]: unknown;
   } | null;
-  reasoning_effort: 'minimal' | 'low' | 'medium' | 'high' | null;
+  reasoning_effort: string | null;
   /** Null: the model's default. Anthropic takes at most 1; reasoning models refuse it */
   temperature: number | null;
   /** Null: the model's default */
@@ -1263,7 +1263,7 @@ export type ForkChanges = {
   /** Servers of the source run; others are left out */
   mcp_server_ids?: string[];
   output_format?: 'json' | 'markdown';
-  reasoning_effort?: 'minimal' | 'low' | 'medium' | 'high' | null;
+  reasoning_effort?: string | null;
   temperature?: number | null;
   top_p?: number | null;
   max_output_tokens?: number | null;
@@ -2896,7 +2896,7 @@ export type PromptRequest = {
   };
   /** Images, PDF files and texts that the model is given with the prompt */
   attachments?: AttachmentOrder[];
-  reasoning_effort?: 'minimal' | 'low' | 'medium' | 'high' | null;
+  reasoning_effort?: string | null;
   on_busy?: 'enqueue' | 'reject' | 'interrupt';
 };
 
@@ -3814,7 +3814,7 @@ export type Task = {
   agent_id: string;
   agent_name: string;
   model: string | null;
-  reasoning_effort: 'minimal' | 'low' | 'medium' | 'high' | null;
+  reasoning_effort: string | null;
   status: 'pending' | 'running' | 'waiting' | 'completed' | 'failed' | 'halted';
   prompt: string;
   /** Files that its model is given with the prompt */
@@ -3858,7 +3858,7 @@ export type TaskDetail = {
   agent_id: string;
   agent_name: string;
   model: string | null;
-  reasoning_effort: 'minimal' | 'low' | 'medium' | 'high' | null;
+  reasoning_effort: string | null;
   status: 'pending' | 'running' | 'waiting' | 'completed' | 'failed' | 'halted';
   prompt: string;
   /** Files that its model is given with the prompt */
@@ -4383,7 +4383,7 @@ export type Workflow = {
   output_schema: {
     [name: string]: unknown;
   } | null;
-  reasoning_effort: 'minimal' | 'low' | 'medium' | 'high' | null;
+  reasoning_effort: string | null;
   /** Null: the model's default. Anthropic takes at most 1; reasoning models refuse it */
   temperature: number | null;
   /** Null: the model's default */
@@ -4462,7 +4462,7 @@ export type WorkflowCreate = {
   output_schema?: {
     [name: string]: unknown;
   } | null;
-  reasoning_effort?: 'minimal' | 'low' | 'medium' | 'high' | null;
+  reasoning_effort?: string | null;
   /** Null: the model's default. Anthropic takes at most 1; reasoning models refuse it */
   temperature?: number | null;
   /** Null: the model's default */
@@ -4537,7 +4537,7 @@ export type WorkflowSummary = {
   output_schema: {
     [name: string]: unknown;
   } | null;
-  reasoning_effort: 'minimal' | 'low' | 'medium' | 'high' | null;
+  reasoning_effort: string | null;
   /** Null: the model's default. Anthropic takes at most 1; reasoning models refuse it */
   temperature: number | null;
   /** Null: the model's default */
@@ -4608,7 +4608,7 @@ export type WorkflowUpdate = {
   output_schema?: {
     [name: string]: unknown;
   } | null;
-  reasoning_effort?: 'minimal' | 'low' | 'medium' | 'high' | null;
+  reasoning_effort?: string | null;
   temperature?: number | null;
   top_p?: number | null;
   max_output_tokens?: number | null;

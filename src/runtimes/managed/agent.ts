@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type Anthropic from '@anthropic-ai/sdk';
 import type { AgentCreateParams, BetaManagedAgentsAgentToolConfigParams } from '@anthropic-ai/sdk/resources/beta/agents/agents';
 import type { Exchange } from '../runtime.ts';
+import { toVendorEffort } from '../vendor-effort.ts';
 import { iterateEntries, PAGE } from './pages.ts';
 
 /** Tools that run at the vendor instead of here. */
@@ -17,7 +18,6 @@ const HASH = 'perdura_definition';
 const TASK = 'perdura_task';
 const ENVIRONMENT = 'perdura_environment';
 const ENVIRONMENT_VERSION = '1';
-const EFFORTS: Record<string, 'low' | 'medium' | 'high'> = { minimal: 'low', low: 'low', medium: 'medium', high: 'high' };
 
 export interface Vendor {
   client: Anthropic;
@@ -68,7 +68,7 @@ async function findOrCreateEnvironment({ client, signal }: Vendor): Promise<stri
 }
 
 function agentParams({ instructions, tools, reasoning_effort }: Exchange, model: string, hosted: Hosted): AgentCreateParams {
-  const effort = reasoning_effort ? EFFORTS[reasoning_effort] : undefined;
+  const effort = toVendorEffort(reasoning_effort);
   return {
     name: 'Perdura agent',
     model: effort ? { id: model, effort } : model,

@@ -1,7 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { CallSettingFields, type SetCallSettings } from '../../../contracts/call-settings.ts';
 import type { Warning } from '../../../contracts/common.ts';
+import { REASONING_EFFORTS, ReasoningEffort } from '../../../contracts/workflows.ts';
 import { AppError } from '../../../domain/errors.ts';
+import { isKnownEffort } from '../../../domain/known-models.ts';
 
 /** The settings of a run that a parameter sets. If a request has several for one setting, the last of this list counts. */
 const SETTINGS = new Map<string, keyof SetCallSettings>([
@@ -67,14 +69,6 @@ const USUAL = new Map<string, unknown[]>(
   }),
 );
 
-/** The levels of reasoning that a run has, and the nearest level to those that it lacks. */
-const EFFORTS = ['minimal', 'low', 'medium', 'high'];
-const NEAREST_EFFORTS = new Map([
-  ['none', 'minimal'],
-  ['xhigh', 'high'],
-  ['max', 'high'],
-]);
-
 const MOST_WARNINGS = 20;
 
 interface Reading {
@@ -114,13 +108,18 @@ export function parseParameters(body: Record<string, unknown>, { honoured, stric
   return { ...(Object.keys(settings).length > 0 ? { call_settings: settings } : {}), warnings: warnings.slice(0, MOST_WARNINGS) };
 }
 
-/** Returns the effort that a run has: the nearest one, with a warning, for a level that it lacks. */
+/** Returns the effort of a run. A word that no model is known to take is sent with a warning, or refused if `strict`. */
 export function parseEffort(effort: string | null | undefined, param: string, strict: boolean) {
   if (effort === null || effort === undefined) return { warnings: [] };
-  if (EFFORTS.includes(effort)) return { reasoning_effort: effort, warnings: [] };
-  const nearest = NEAREST_EFFORTS.get(effort);
-  if (strict || !nearest) throw createInvalid(param, `${param} is one of ${EFFORTS.join(', ')}`);
-  return { reasoning_effort: nearest, warnings: [createWarning(param, `${effort} is not a level of a run: ${nearest} is used`)] };
+  if (!ReasoningEffort.safeParse(effort).success)
+    throw createInvalid(param, `${param} is a word such as ${REASONING_EFFORTS.join(', ')}`);
+  if (isKnownEffort(effort)) return { reasoning_effort: effort, warnings: [] };
+  if (strict)
+    throw createInvalid(param, `No model is known to take ${effort}; ${param} is a word such as ${REASONING_EFFORTS.join(', ')}`);
+  return {
+    reasoning_effort: effort,
+    warnings: [createWarning(param, `No model is known to take ${effort}; it is sent as it is`)],
+  };
 }
 
 function parseSetting(param: string, setting: keyof SetCallSettings, value: unknown): unknown {
