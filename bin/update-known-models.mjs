@@ -63,7 +63,7 @@ const toFacts = (row, vendor) => ({
   structured_output: row.supports_response_schema ?? null,
   deprecated_on: null,
   ends_on: row.deprecation_date ?? null,
-  successor: row.successor_model ?? null,
+  successor: row.successor_model?.split('/').at(-1) || null,
   source: row.deprecation_source ?? row.source ?? 'https://github.com/BerriAI/litellm',
   as_of: day,
 });

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, it } from 'vitest';
+import { ModelCatalogue } from '../../../src/contracts/model-catalogue.ts';
 import {
   chooseModel,
   findKnownModel,
@@ -127,6 +128,10 @@ describe('the catalogue in the repository', () => {
     const released = newest.match(/\d{4}-\d\d-\d\d$/) ?? [];
     const age = (day: string) => (Date.parse(day) - Date.parse(newestDay(SHIPPED_MODELS))) / 86_400_000;
     expect(released.filter((day) => age(day) > 60)).toEqual([]);
+  });
+
+  it('is a file that perdura models update takes', () => {
+    expect(ModelCatalogue.safeParse({ format: 1, models: SHIPPED_MODELS }).error?.issues).toBeUndefined();
   });
 
   it('has no two models of one name at one vendor', () => {
