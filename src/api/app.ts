@@ -15,6 +15,7 @@ import type { Engine } from '../temporal/client/engine.ts';
 import type { Dispatch } from '../temporal/start/orders.ts';
 import type { ToolRunner } from '../toolrunner/runner.ts';
 import type { FitArguments } from '../tools/arguments.ts';
+import { createLimitChecks, type LimitChecks } from './checks/priced-limits.ts';
 import { mcpEndpointRoutes } from './compat/mcp/routes.ts';
 import { openaiRoutes } from './compat/openai/routes.ts';
 import { requireCaller } from './http/auth.ts';
@@ -83,7 +84,7 @@ import { createSignIns } from './sign-in/sign-in.ts';
 import { createTokenWatch } from './sign-in/token-ends.ts';
 
 /** The services that the API needs; src/main builds them. */
-export interface Services {
+export interface Services extends Pick<TaskServices, 'findModelPrice'> {
   store: Store;
   engine: Engine;
   /** The source of the streams of runs. */
@@ -99,7 +100,6 @@ export interface Services {
   builtin_tools: BuiltinTool[];
   buildBundle: BundleBuilder;
   buildStepRequest: StepRequestBuilder;
-  isPriced: TaskServices['isPriced'];
   identify: CachedIdentity;
   authorityOf: AuthorityOf;
   /** The dashboard's sign-in; null: the dashboard accepts only tokens. */
@@ -230,7 +230,8 @@ export async function buildApp(services: Services, settings: ApiSettings): Promi
       keyGenerator: (request) => request.caller.key,
     });
     const { strict_parameters } = settings;
-    const more = { ...services, strict_parameters, attach: createAttach({ ...services, limits: limits.attachments }) };
+    const attach = createAttach({ ...services, limits: limits.attachments });
+    const more = { ...services, strict_parameters, attach, dollar_limits: createLimitChecks(services) };
     mountResources({ http: guarded, ...shared }, more, settings);
     await guarded.register(async (scope) => openaiRoutes({ http: scope, ...shared }, more));
     mcpEndpointRoutes({ http: guarded, ...shared }, more, settings.version);
@@ -270,7 +271,11 @@ function createClosingSignal(http: FastifyInstance): AbortSignal {
 const toTrustProxy = (proxy: ApiSettings['trust_proxy']) =>
   typeof proxy === 'number' ? (_address: string, hop: number) => hop < proxy : proxy;
 
-function mountResources(api: Api, services: Services & { attach: Attach }, { shared_write, limits }: ApiSettings): void {
+function mountResources(
+  api: Api,
+  services: Services & { attach: Attach; dollar_limits: LimitChecks },
+  { shared_write, limits }: ApiSettings,
+): void {
   meRoutes(api, services);
   keyRoutes(api, services);
   auditRoutes(api, services);
@@ -287,7 +292,7 @@ function mountResources(api: Api, services: Services & { attach: Attach }, { sha
   customToolRoutes(api, services, shared_write);
   attachmentRoutes(api, { store: services.store, limits: limits.attachments });
   workflowRoutes(api, services);
-  versionRoutes(api, services.store, shared_write);
+  versionRoutes(api, services, shared_write);
   taskRoutes(api, services);
   scoreRoutes(api, services);
   datasetRoutes(api, services);

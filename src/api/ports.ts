@@ -17,6 +17,7 @@ import type { StepRequest } from '../contracts/run-inspection.ts';
 import type { Caller } from '../identity/caller.ts';
 import type { FileReader } from '../knowledge/extract.ts';
 import type { Knowledge } from '../knowledge/knowledge.ts';
+import type { findModelPrice } from '../runtimes/prices.ts';
 import type { ProviderCheck } from '../runtimes/provider-check.ts';
 import type { WiredTask } from '../store/runs/wired-task.ts';
 
@@ -80,6 +81,9 @@ export interface KnowledgeService extends Omit<Knowledge, 'probe'> {
   /** Throws an error with a readable message if the source cannot be searched. */
   probe(source: KnowledgeSource, caller: Caller): Promise<void>;
 }
+
+/** Finds what a model costs at a provider, and what that is known from; null: unknown. */
+export type FindModelPrice = typeof findModelPrice;
 
 /** Returns a run as one document, without the secrets of its owner's runs. */
 export type BundleBuilder = (task: WiredTask, caller: Caller) => Promise<RunBundle>;

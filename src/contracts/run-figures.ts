@@ -16,7 +16,7 @@ export const RunFigures = z.object({
   working_seconds: z.number().nullable().meta({ description: '`elapsed_seconds` without `waiting_seconds`' }),
   budget: Budget.nullable().meta({ description: 'The budget that applies to this run, including later changes' }),
   priced: z.boolean().meta({
-    description: 'Whether a price is known for every model that the run has used; if not, `usage.cost` lacks their cost',
+    description: 'Whether every answer of a model had a price; if not, `usage.cost` lacks their cost. The same as `usage.priced`',
   }),
   forks: z.array(Fork).meta({ description: 'Oldest first, at most 100' }),
 });

@@ -3,7 +3,11 @@ import { z } from 'zod';
 export const UsageCounts = z.object({
   total_in: z.int(),
   total_out: z.int(),
-  cost: z.number().meta({ description: 'US dollars, by the price table of the provider' }),
+  cost: z
+    .number()
+    .nullable()
+    .meta({ description: 'US dollars of what has a price; null: nothing has one, so the cost is unknown' }),
+  priced: z.boolean().default(true).meta({ description: 'False: a part has no price, and is missing in `cost`' }),
   cache_read: z.int(),
   cache_write: z.int(),
   premium_requests: z.int(),

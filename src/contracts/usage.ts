@@ -72,7 +72,11 @@ const counts = {
   cache_read: z.int(),
   cache_write: z.int(),
   premium_requests: z.int(),
-  cost: z.number().meta({ description: 'US dollars, by the prices of the provider' }),
+  cost: z
+    .number()
+    .nullable()
+    .meta({ description: 'US dollars of what has a price; null: nothing has one, so the cost is unknown' }),
+  unpriced: z.int().meta({ description: 'Runs whose cost is partly or wholly unknown, since a model had no price' }),
 };
 
 const UsageRow = z
@@ -99,7 +103,12 @@ const CallRow = z.object({
   p99_ms: z.int(),
 });
 const ToolRow = CallRow.meta({ id: 'ToolUsageRow' });
-const ModelRow = CallRow.extend({ total_in: counts.total_in, total_out: counts.total_out, cost: counts.cost }).meta({
+const ModelRow = CallRow.extend({
+  total_in: counts.total_in,
+  total_out: counts.total_out,
+  cost: counts.cost,
+  unpriced: z.int().meta({ description: 'Calls whose cost is unknown' }),
+}).meta({
   id: 'ModelUsageRow',
 });
 

@@ -68,13 +68,15 @@ export interface PinnedProvider {
   context_window: number | null;
 }
 
+type DefaultModelOf = Pick<PinnedProvider, 'provider_type' | 'default_model' | 'azure_deployment'>;
+
 /** Returns the model that a provider is asked for if nothing else names one. An Azure deployment fixes the model. */
-export const getDefaultModel = ({
-  provider_type,
-  default_model,
-  azure_deployment,
-}: Pick<PinnedProvider, 'provider_type' | 'default_model' | 'azure_deployment'>): string | null =>
+export const getDefaultModel = ({ provider_type, default_model, azure_deployment }: DefaultModelOf): string | null =>
   default_model ?? (provider_type === 'azure_openai' ? azure_deployment : null);
+
+/** Returns the name under which a run asks for its model; null: the default runtime's or the provider's own default. */
+export const getAskedModel = ({ model, provider }: { model: string | null; provider: DefaultModelOf | null }): string | null =>
+  model ?? (provider ? getDefaultModel(provider) : null);
 
 /** True if a provider is the vendor itself, with its own SDK and agent sessions that keep their conversation there. */
 export const isVendor = ({ provider_type, base_url }: Pick<PinnedProvider, 'provider_type' | 'base_url'>): boolean =>

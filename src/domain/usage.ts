@@ -1,4 +1,5 @@
 import type { ModelPrice, ModelPrices } from './definition.ts';
+import { isSameModel } from './model-names.ts';
 
 /** The token usage of one exchange; `total_in` includes what was read from the provider's cache. */
 export interface ExchangeUsage {
@@ -27,8 +28,10 @@ export interface Answered {
 }
 
 export interface Usage extends ExchangeUsage {
-  /** The cost in US dollars. */
+  /** The cost in US dollars of what has a price. */
   cost: number;
+  /** The models whose answers have no price: their cost is unknown; absent: none. */
+  unpriced_models?: string[];
   premium_requests: number;
   /** True if a part was not reported by an endpoint, but estimated; absent: false. */
   estimated?: boolean;
@@ -46,12 +49,17 @@ export const NO_USAGE: Usage = { total_in: 0, total_out: 0, cache_read: 0, cache
 const PER_MILLION = 1_000_000;
 
 /**
- * Finds the price of the first of these names that the table has; `*` is the price of every other model. Vendors report the full
- * name of a model (`gpt-4o-2024-08-06`), while people request, and enter the price of, its short name (`gpt-4o`): pass the
- * reported name, then the requested one.
+ * Finds the price of a model; `*` is the price of every model that the table does not name. Vendors report the full name of a
+ * model (`gpt-4o-2024-08-06`), while people request, and enter the price of, its short name (`gpt-4o`): pass the reported name,
+ * then the requested one. If another model answered than was requested, the requested one's price does not apply.
  */
-export const findPrice = (names: readonly (string | null)[], prices: ModelPrices): ModelPrice | undefined =>
-  prices[names.find((name) => name !== null && Object.hasOwn(prices, name)) ?? '*'];
+export function findPrice(
+  [reported = null, asked = null]: readonly (string | null)[],
+  prices: ModelPrices,
+): ModelPrice | undefined {
+  const names = reported === null || asked === null || isSameModel(reported, asked) ? [reported, asked] : [reported];
+  return prices[names.find((name) => name !== null && Object.hasOwn(prices, name)) ?? '*'];
+}
 
 /** Returns the US dollars for one exchange; 0 if the table has no price for the model. `names`: as for `findPrice`. */
 export function calculateCost(usage: ExchangeUsage, names: readonly (string | null)[], prices: ModelPrices): number {
@@ -68,6 +76,9 @@ export function calculateCost(usage: ExchangeUsage, names: readonly (string | nu
   return Number.isFinite(dollars) && dollars > 0 ? dollars / PER_MILLION : 0;
 }
 
+/** The name of a model that neither the run nor the endpoint names. */
+const UNNAMED = 'default model';
+
 /** Returns the usage and cost of an answer; `asked` is the model that was asked for. */
 export const toUsage = (
   { model, usage, estimated }: Answered,
@@ -77,6 +88,9 @@ export const toUsage = (
   cost: calculateCost(usage, [model, asked], prices),
   premium_requests: 0,
   ...(estimated ? { estimated } : {}),
+  ...(usage.total_in + usage.total_out === 0 || findPrice([model, asked], prices)
+    ? {}
+    : { unpriced_models: [model ?? asked ?? UNNAMED] }),
 });
 
 /** The usage of an exchange so far, and what the model wrote after its endpoint last reported usage. */
@@ -100,6 +114,9 @@ export function usageSoFar({ request_tokens, reported, unreported }: UsageSoFar,
 
 const addCapped = (sum: number, more: number) => Math.min(sum + more, MOST_COUNTED);
 
+/** Returns a cost as people are shown it: null instead of zero if nothing of it is known. */
+export const toShownCost = (cost: number, unpriced: boolean): number | null => (unpriced && cost === 0 ? null : cost);
+
 /** Adds usage in the same way as the database. */
 export const addUsage = (sum: Usage, more: Usage): Usage => ({
   total_in: addCapped(sum.total_in, more.total_in),
@@ -109,4 +126,9 @@ export const addUsage = (sum: Usage, more: Usage): Usage => ({
   cost: sum.cost + more.cost,
   premium_requests: sum.premium_requests + more.premium_requests,
   ...(sum.estimated || more.estimated ? { estimated: true } : {}),
+  ...(listUnpriced(sum, more).length > 0 ? { unpriced_models: listUnpriced(sum, more) } : {}),
 });
+
+const listUnpriced = (...usages: Usage[]): string[] => [
+  ...new Set(usages.flatMap(({ unpriced_models = [] }) => unpriced_models)),
+];

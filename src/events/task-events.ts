@@ -26,7 +26,7 @@ export function createTaskEvents(task_id: string, now: () => string) {
     message: (role: string, content: string, more: Omit<DataOf<'message'>, 'role' | 'content'> = {}) =>
       event('message', { role, content, ...more }),
     delta: (delta: string) => event('message_delta', { delta }),
-    usage: ({ total_in, total_out, cost, cache_read, cache_write, premium_requests, estimated }: Usage) =>
+    usage: ({ total_in, total_out, cost, cache_read, cache_write, premium_requests, estimated, unpriced_models = [] }: Usage) =>
       event('usage', {
         total_in,
         total_out,
@@ -40,6 +40,7 @@ export function createTaskEvents(task_id: string, now: () => string) {
         total_cost: cost,
         total_premium_requests: premium_requests,
         ...(estimated ? { estimated } : {}),
+        ...(unpriced_models.length > 0 ? { priced: false } : {}),
       }),
     status: (status: Status, current_turn: number, more: Pick<DataOf<'status'>, 'error' | 'error_code'> = {}) =>
       event('status', { status, current_turn, task_id, ...more }),

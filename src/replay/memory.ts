@@ -91,7 +91,7 @@ export function replayMemory(recording: Recording, { compare, note }: Difference
       calls.set(call_id, freshCall(run, { call_id, name, arguments: args, effect, approval, position, step }));
     }
     compare(step, 'the reason why the model stopped', { recorded: recorded_step?.finish, replayed: finish });
-    compare(step, 'what the step cost', { recorded: recorded_step?.usage.cost, replayed: usage.cost });
+    compare(step, 'what the step cost', { recorded: recorded_step && (recorded_step.usage.cost ?? 0), replayed: usage.cost });
     if (response !== undefined) compare(step, 'the response', { recorded: bundle.end.response, replayed: response });
     run = { ...run, ...addUsage(run, usage) };
     done.add(step);

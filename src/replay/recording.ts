@@ -169,6 +169,7 @@ export function freshRun({ task, definition }: RunBundle): OpenRun {
     cache_write: 0,
     cost: 0,
     premium_requests: 0,
+    unpriced_models: [],
   };
 }
 

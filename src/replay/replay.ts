@@ -70,6 +70,8 @@ export async function replay(bundle: RunBundle, ports: ReplayPorts): Promise<Rep
   return { difference: difference_log.first(), steps: work.inputs.size, calls: counter.calls, inputs: work.inputs };
 }
 
+const FREE = { '*': { input: 0, output: 0 } };
+
 const UNENDED = 'whether the run continues';
 const isIncomplete = ({ end }: RunBundle) => end.status !== 'completed';
 
@@ -141,6 +143,8 @@ export function createReplayPorts(work: Replaying, model = createReplayRuntime(w
     parkBehind: async () => {},
     openRuntime: async () => runtime,
     default_model: null,
+    // The bundle does not say what was known about prices, and nobody pays.
+    findPresentPrices: async () => FREE,
     listTools: async () => ({
       list: async () => bundle.tools,
       listRenamed: async () => [],

@@ -16,6 +16,8 @@ export const toTaskId = (run_id: string) => run_id.replace(/^task-/, '');
 
 /** Type of the failure that ends a run whose budget is used up. */
 export const BUDGET_HALT = 'budget_exhausted';
+/** Type of the failure that ends a run whose budget limits dollars although a model has no price. */
+export const UNPRICED_HALT = 'unpriced_model';
 
 /** Type of the failure of an attempt at a run that is being halted. */
 export const HALTED = 'Halted';

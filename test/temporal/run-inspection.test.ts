@@ -210,7 +210,7 @@ describe('the figures of a run', () => {
     here.model.script(says('For nothing.'));
     const id = await here.prompt(workflow_id);
     await here.ended(id);
-    expect(await task(id)).toMatchObject({ priced: false, usage: { cost: 0 }, waiting_seconds: 0, budget: null, forks: [] });
+    expect(await task(id)).toMatchObject({ priced: false, usage: { cost: null }, waiting_seconds: 0, budget: null, forks: [] });
     const price_table = { scripted: { input: 1, output: 1 } };
     await here.alice.ok(here.alice.put(`/api/providers/${provider_id}`, { price_table }));
     here.model.script(says('Priced.'));

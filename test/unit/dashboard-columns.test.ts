@@ -77,7 +77,17 @@ function showNumbers(resource: string, row: object): Record<string, string> {
 const CALLS = { calls: 10_007, failed: 1_103, error_rate: 0.1102, p50_ms: 11, p95_ms: 503, p99_ms: 7_919 };
 const TOKENS = { total_in: 101_009, total_out: 20_011, cache_read: 3_001, cache_write: 401, premium_requests: 53 };
 const ROW: UsageRow = {
-  ...{ key: 'k', label: 'Office', at: null, runs: 4_001, completed: 3_301, failed: 503, halted: 197, estimated: 17 },
+  ...{
+    key: 'k',
+    label: 'Office',
+    at: null,
+    runs: 4_001,
+    completed: 3_301,
+    failed: 503,
+    halted: 197,
+    estimated: 17,
+    unpriced: 13,
+  },
   ...{ ...TOKENS, cost: 61.27 },
 };
 const CALL_CELLS = { Calls: '10,007', Failed: '1,103 (11 %)', p50: '11 ms', p95: '503 ms', p99: '7.9 s' };
@@ -95,7 +105,7 @@ describe('each column shows the field that it names', () => {
 
   it('in the usage of tools and of models', () => {
     expect(readCells(the.toolColumns, { name: 'look', ...CALLS })).toEqual({ Tool: 'look', ...CALL_CELLS });
-    const model = { name: 'large', ...CALLS, total_in: 101_009, total_out: 20_011, cost: 61.27 };
+    const model = { name: 'large', ...CALLS, total_in: 101_009, total_out: 20_011, cost: 61.27, unpriced: 19 };
     expect(readCells(the.modelColumns, model)).toEqual({ Model: 'large', ...CALL_CELLS, Tokens: '121,020', Cost: '$61.27' });
   });
 
@@ -229,7 +239,9 @@ describe('each column shows the field that it names', () => {
   });
 
   it('in the chart, by measure', () => {
-    const bars = Object.fromEntries(Object.values(MEASURES).map(({ label, of, show }) => [label, show(of(ROW))]));
+    const bars = Object.fromEntries(
+      Object.values(MEASURES).map(({ label, of, show }) => [label, (show as (value: number) => string)(of(ROW))]),
+    );
     expect(bars).toEqual({ cost: '$61.27', runs: '4,001', 'failed runs': '503', tokens: '121,020' });
   });
 });

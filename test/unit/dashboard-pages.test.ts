@@ -143,9 +143,9 @@ describe('the head of a run', () => {
   });
 
   it('never shows an unknown cost as none', () => {
-    const cost = (spent: number, priced: boolean) => toText(the.render(the.RunCost, { props: { cost: spent, priced } }));
-    expect([cost(0, true), cost(0, false), cost(61.27, false)]).toEqual([
-      ...['$0', 'no prices set', '$61.27, without models that have no price'],
+    const cost = (spent: number | null, priced: boolean) => toText(the.render(the.RunCost, { props: { cost: spent, priced } }));
+    expect([cost(0, true), cost(null, false), cost(0, false), cost(61.27, false)]).toEqual([
+      ...['$0', 'unknown', 'unknown', '$61.27, without models that have no price'],
     ]);
   });
 });
@@ -156,8 +156,10 @@ describe('what a run waits for', () => {
     ...{ cause: null, files: [] },
     ...{ result: null, progress: null, stdout: null, stderr: null, duration_ms: null, ...more },
   });
-  const shown = (calls: object[], { status = 'waiting', behind = null as string | null, replies = {} } = {}) =>
-    the.render(the.Pauses, { props: { task: TASK, status, calls, behind }, replies });
+  const shown = (
+    calls: object[],
+    { status = 'waiting', behind = null as string | null, replies = {}, logs = [] as object[] } = {},
+  ) => the.render(the.Pauses, { props: { task: TASK, status, calls, behind, logs }, replies });
   const question = { id: 'q', message: 'Which?', asked_by: { server: 'mail', host: null }, schema: { properties: {} } };
 
   it('is each decision about its calls, and no call that waits for nobody', () => {
@@ -194,6 +196,14 @@ describe('what a run waits for', () => {
     const budget = { max_cost_usd: 7, max_tokens: null, max_seconds: null, on_exhausted: 'wait' };
     const text = toText(shown([], { replies: { get_workflow: { budget } } }));
     expect(text).toContain('The budget is used up.');
+    const logs = [
+      { event: 'budget_exhausted', detail: 'No.' },
+      { event: 'unpriced_model', detail: 'No price is known for large.' },
+    ];
+    const unpriced = toText(shown([], { logs, replies: { get_workflow: { budget } } }));
+    expect(unpriced).toContain('No price is known for large. Set a price at the provider');
+    const raised = toText(shown([], { logs: [logs[1]!, logs[0]!], replies: { get_workflow: { budget } } }));
+    expect(raised).toContain('The budget is used up.');
     expect(toText(shown([], { replies: { get_workflow: { budget: null } } }))).toBe(
       'The run is waiting and resumes automatically.',
     );

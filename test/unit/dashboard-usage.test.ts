@@ -5,7 +5,7 @@ import { buildBars, formatName } from '../../src/dashboard/usage/measures.ts';
 
 const row = (values: Partial<UsageRow>): UsageRow => ({
   ...{ key: 'a', label: 'A', at: null, runs: 1, completed: 1, failed: 0, halted: 0, estimated: 0 },
-  ...{ total_in: 10, total_out: 5, cache_read: 0, cache_write: 0, premium_requests: 0, cost: 0.5 },
+  ...{ total_in: 10, total_out: 5, cache_read: 0, cache_write: 0, premium_requests: 0, cost: 0.5, unpriced: 0 },
   ...values,
 });
 

@@ -5,7 +5,7 @@ import { parseResponse } from '../../src/domain/json-answers.ts';
 import { parseTodos, toProgress } from '../../src/domain/progress.ts';
 import { formatReminder, storable } from '../../src/domain/transcript.ts';
 import { calculateCost, toUsage } from '../../src/domain/usage.ts';
-import { findModelPrice, getPrices, isPriced } from '../../src/runtimes/prices.ts';
+import { findModelPrice, getPrices } from '../../src/runtimes/prices.ts';
 import { keyRing } from '../../src/store/secrets/key-ring.ts';
 
 const KEY_A = `a:${Buffer.alloc(32, 1).toString('base64')}`;
@@ -125,13 +125,6 @@ describe('cost', () => {
     expect(spent('m-2024-08-06', { ...table, 'm-2024-08-06': { input: 2, output: 0 } })).toBeCloseTo(2);
     expect(spent(null, table)).toBeCloseTo(3);
     expect(spent('toString', { '*': { input: 1, output: 0 } })).toBeCloseTo(1);
-  });
-
-  it('knows a price for a run if its model has one under the name that was asked for', () => {
-    const provider = { provider_type: 'openai_compatible', base_url: 'http://here', price_table: { m: { input: 1, output: 1 } } };
-    const definition = (model: string) => ({ model, provider: provider as never });
-    expect(isPriced(definition('m'), ['m-2024-08-06'])).toBe(true);
-    expect(isPriced(definition('x'), ['m-2024-08-06'])).toBe(false);
   });
 });
 

@@ -10,6 +10,7 @@ import { builtinSpecs } from '../../tools/builtin/index.ts';
 import { listGuardErrors, listGuardWarnings } from '../checks/agent-guards.ts';
 import { listHostedToolErrors } from '../checks/hosted-tools.ts';
 import { findAgentModel, listModelWarnings } from '../checks/model-warnings.ts';
+import type { LimitChecks } from '../checks/priced-limits.ts';
 import { listReferenceErrors } from '../checks/references.ts';
 import { listToolTokenWarnings } from '../checks/tool-tokens.ts';
 import { listAgentTagWarnings } from '../checks/unjoined.ts';
@@ -20,6 +21,7 @@ import type { Api } from '../http/mount.ts';
 interface Services {
   store: Store;
   builtin_tools: BuiltinTool[];
+  dollar_limits: LimitChecks;
 }
 
 const REFERENCES = {
@@ -30,7 +32,7 @@ const REFERENCES = {
   knowledge_source_ids: 'knowledgeSource',
 } as const;
 
-export function agentRoutes(api: Api, { store, builtin_tools }: Services, shared_write: SharedWrite): void {
+export function agentRoutes(api: Api, { store, builtin_tools, dollar_limits }: Services, shared_write: SharedWrite): void {
   const list = ({ tag, tags, ...filter }: RowFilter) =>
     store.agents.list(filter, toTagFilter([tag, ...(tags?.split(',') ?? [])]));
   mountCrud(api, agents, {
@@ -47,6 +49,7 @@ export function agentRoutes(api: Api, { store, builtin_tools }: Services, shared
       ...(await listAgentTagWarnings(store, { created_by: caller.key, ...agent })),
       ...(await listGuardWarnings(store, agent, caller.key)),
       ...listModelWarnings(await findAgentModel(store, agent), 'model'),
+      ...(await dollar_limits.listBrokenLimits({ agent }, caller)),
     ],
     listRunWarnings: (agent, caller) => listToolTokenWarnings(store, agent, caller),
     users: ({ id }, { key }) => store.usersOf('agent', id, key),

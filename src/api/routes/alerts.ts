@@ -3,20 +3,27 @@ import { conflict } from '../../domain/errors.ts';
 import type { Caller } from '../../identity/caller.ts';
 import type { Store } from '../../store/index.ts';
 import { getOwnAlert, refuseForeignWorkflow } from '../checks/owned.ts';
+import type { LimitChecks } from '../checks/priced-limits.ts';
 import { createOnce } from '../http/crud.ts';
 import { type Api, mount } from '../http/mount.ts';
 import { toReply } from '../http/validate.ts';
 
-export function alertRoutes(api: Api, { store }: { store: Store }): void {
+interface Services {
+  store: Store;
+  dollar_limits: LimitChecks;
+}
+
+export function alertRoutes(api: Api, { store, dollar_limits }: Services): void {
   const getOwn = getOwnAlert(store);
   const current = async ({ params }: { params: unknown }, caller: Caller) =>
     toReply(alerts.get.reply, await getOwn((params as { id: string }).id, caller));
 
   mount(api, alerts.list, ({ query }, caller) => store.alerts.list({ ...query, owner: caller.key }));
   mount(api, alerts.get, ({ params: { id } }, caller) => getOwn(id, caller));
-  mount(api, alerts.create, ({ body, reserved_id }, caller) =>
+  mount(api, alerts.create, ({ body, reserved_id, warn }, caller) =>
     createOnce<Alert>(reserved_id, store.alerts.find, async () => {
       if (body.workflow_id) await refuseForeignWorkflow(store, body.workflow_id, caller);
+      warn(...(await dollar_limits.checkSpendAlert(body, caller)));
       if ((await store.alerts.countOwned(caller.key)) >= MOST_ALERTS)
         throw conflict(`You have ${MOST_ALERTS} alerts, the most that one person may have; delete one first`, 'alerts_limit');
       return store.alerts.create({ ...body, id: reserved_id, owner: caller.key });
@@ -25,9 +32,10 @@ export function alertRoutes(api: Api, { store }: { store: Store }): void {
   mount(
     api,
     alerts.update,
-    async ({ params: { id }, body }, caller) => {
-      await getOwn(id, caller);
+    async ({ params: { id }, body, warn }, caller) => {
+      const before = await getOwn(id, caller);
       if (body.workflow_id) await refuseForeignWorkflow(store, body.workflow_id, caller);
+      warn(...(await dollar_limits.checkSpendAlert({ ...before, ...body }, caller)));
       return store.alerts.update(id, body);
     },
     { current },

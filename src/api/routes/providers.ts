@@ -6,22 +6,26 @@ import type { ProviderCheck } from '../../runtimes/provider-check.ts';
 import type { Store } from '../../store/index.ts';
 import { listModelWarnings } from '../checks/model-warnings.ts';
 import { createTokenChecks } from '../checks/needs.ts';
+import type { LimitChecks } from '../checks/priced-limits.ts';
 import { mountCrud, type SharedWrite } from '../http/crud.ts';
 import { type Api, mount } from '../http/mount.ts';
 import type { ModelLists } from '../ports.ts';
 
-type Services = { store: Store; models: ModelLists };
+type Services = { store: Store; models: ModelLists; dollar_limits: LimitChecks };
 
-export function providerRoutes(api: Api, { store, models }: Services, shared_write: SharedWrite): void {
+export function providerRoutes(api: Api, { store, models, dollar_limits }: Services, shared_write: SharedWrite): void {
   mountCrud(api, providers, {
     store: store.providers,
     list: (query) => store.providers.list(query),
     shared_write,
-    listWarnings: async (provider) => listModelWarnings({ model: provider.default_model, provider }, 'default_model'),
     check: async (values, _, { id }) => listAddressErrors({ ...(id ? await store.providers.find(id) : {}), ...values }),
     tokenChecks: createTokenChecks(store, ({ api_key_token_name: token }: Partial<Provider>) => [
       { path: 'api_key_token_name', token },
     ]),
+    listWarnings: async (provider, caller) => [
+      ...listModelWarnings({ model: provider.default_model, provider }, 'default_model'),
+      ...(await dollar_limits.listBrokenLimits({ provider }, caller)),
+    ],
     users: ({ id }, { key }) => store.usersOf('provider', id, key),
   });
   mount(api, providers.presets, async () => presetsWithModels((vendor) => chooseModel(vendor, getToday())));

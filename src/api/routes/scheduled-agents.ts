@@ -1,5 +1,6 @@
 import type { Warning } from '../../contracts/common.ts';
 import { MOST_DUE_TIMES, scheduledAgents } from '../../contracts/scheduled-agents.ts';
+import type { BudgetLimits } from '../../domain/budget.ts';
 import { type Cadence, listNextDue, parseStoredCadence } from '../../domain/cadence.ts';
 import { AppError, conflict, notFound, unprocessable } from '../../domain/errors.ts';
 import { timeOfUuid } from '../../domain/uuid.ts';
@@ -12,7 +13,8 @@ import type { Schedules } from '../../temporal/client/schedules.ts';
 import { chooseRunCredentials } from '../checks/later-starts.ts';
 import { findModelUse, listModelWarnings } from '../checks/model-warnings.ts';
 import { getOwnSchedule, refuseForeignWorkflow } from '../checks/owned.ts';
-import { createOnce } from '../http/crud.ts';
+import type { LimitChecks } from '../checks/priced-limits.ts';
+import { createOnce, getExisting } from '../http/crud.ts';
 import { type Api, mount } from '../http/mount.ts';
 import { toReply } from '../http/validate.ts';
 import type { Warnings } from '../http/warnings.ts';
@@ -23,14 +25,16 @@ export interface ScheduleServices {
   schedules: Schedules;
   identify: IdentityCheck;
   mayStart: LaterStarts;
+  dollar_limits: LimitChecks;
   /** Serves a due time of the schedule now, as its owner. */
   fireNow(row: ScheduleRow, fire: { due_at: Date; outcome: 'triggered' | 'backfilled' }): Promise<void>;
 }
 
 export function scheduledAgentRoutes(api: Api, services: ScheduleServices): void {
-  const { store, schedules, fireNow } = services;
+  const { store, schedules, fireNow, dollar_limits } = services;
   const getOwn = getOwnSchedule(store);
   const answer = store.scheduledAgents.toShown;
+  const findLimited = createLimitFinder(services);
   const change = createChanger(services);
   const keep = createKeeper(services);
   const standstill = explainStandstill(services);
@@ -47,6 +51,7 @@ export function scheduledAgentRoutes(api: Api, services: ScheduleServices): void
   mount(api, scheduledAgents.create, async ({ body, reserved_id: id, warn }, caller) => {
     const row = await createOnce(id, store.scheduledAgents.find, async () => {
       await refuseForeignWorkflow(store, body.workflow_id, caller);
+      await dollar_limits.refuseLimit(await findLimited(body.workflow_id), PATH);
       const recurrence = checkRecurrence(mergeRecurrence(pickRecurrence(body), {}));
       refuseLongJitter(body.jitter_seconds, recurrence);
       const values = { ...body, ...recurrence, id, owner: caller.key, owner_login: caller.login };
@@ -118,6 +123,17 @@ export function scheduledAgentRoutes(api: Api, services: ScheduleServices): void
 
 const NOUN = 'schedule';
 
+/** The field of a schedule that names its workflow. */
+const PATH = { path: 'workflow_id' };
+
+/** Finds the workflow of a schedule, whose limit in dollars has to hold. */
+const createLimitFinder =
+  ({ store }: ScheduleServices) =>
+  async (workflow_id: string) => {
+    const { agent_id, model, budget } = await getExisting(store.workflows, 'workflow')(workflow_id);
+    return { agent_id, model, budget: budget as BudgetLimits | null };
+  };
+
 /** Chooses the caller's credentials that a schedule of a workflow stores. */
 const createKeeper =
   ({ store, identify }: ScheduleServices) =>
@@ -149,8 +165,9 @@ async function listWorkflowModelWarnings(store: Store, workflow_id: string): Pro
 
 /** Changes the row and the engine's schedule together: if the engine is unreachable, restores the row. */
 function createChanger(services: ScheduleServices) {
-  const { store, schedules } = services;
+  const { store, schedules, dollar_limits } = services;
   const getOwn = getOwnSchedule(store);
+  const findLimited = createLimitFinder(services);
   const keep = createKeeper(services);
   return async (id: string, values: ScheduleValues, { caller, warn }: { caller: Caller } & Pick<Warnings, 'warn'>) => {
     const before = await getOwn(id, caller);
@@ -158,6 +175,9 @@ function createChanger(services: ScheduleServices) {
       mergeRecurrence(pickRecurrence(values), pickRecurrence(store.scheduledAgents.toShown(before))),
     );
     refuseLongJitter(values.jitter_seconds ?? before.jitter_seconds, recurrence);
+    const limited = await findLimited(before.workflow_id);
+    if (values.enabled && !before.enabled) await dollar_limits.refuseLimit(limited, PATH);
+    else warn(...(await dollar_limits.listWarnings(limited, PATH.path)));
     const { warnings, ...kept } = await keep(before.workflow_id, caller, before);
     warn(...warnings, ...(await listWorkflowModelWarnings(store, before.workflow_id)));
     await store.scheduledAgents.noteMissed(before, Date.now());

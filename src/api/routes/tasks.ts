@@ -3,12 +3,12 @@ import { runBundles } from '../../contracts/run-bundles.ts';
 import { type Task, tasks } from '../../contracts/tasks.ts';
 import type { BudgetLimits } from '../../domain/budget.ts';
 import type { ContinuityDecision } from '../../domain/continuity.ts';
-import type { Definition } from '../../domain/definition.ts';
 import type { CallDecision } from '../../domain/effects.ts';
 import { conflict, notFound, unprocessable } from '../../domain/errors.ts';
 import { toProgress } from '../../domain/progress.ts';
 import { type FormQuestion, listAnswerErrors } from '../../domain/questions.ts';
 import { isTerminal } from '../../domain/statuses.ts';
+import { describeUnpriced, findUnpricedModel, limitsDollars, UNPRICED_MODEL } from '../../domain/unpriced.ts';
 import { createTaskEvents } from '../../events/task-events.ts';
 import type { Caller } from '../../identity/caller.ts';
 import type { Store } from '../../store/index.ts';
@@ -17,7 +17,7 @@ import type { Engine } from '../../temporal/client/engine.ts';
 import type { Dispatch } from '../../temporal/start/orders.ts';
 import { getOwnTask, getOwnWorkflow } from '../checks/owned.ts';
 import { type Api, mount } from '../http/mount.ts';
-import type { BundleBuilder } from '../ports.ts';
+import type { BundleBuilder, FindModelPrice } from '../ports.ts';
 import { listBuiltinErrors } from './agents.ts';
 import { formatStreamUrl } from './workflows.ts';
 
@@ -29,11 +29,10 @@ export interface TaskServices {
   engine: Engine;
   dispatch: Dispatch;
   buildBundle: BundleBuilder;
-  /** True if there is a price for each model that a run has used. */
-  isPriced(definition: Definition, used_models: (string | null)[]): boolean;
+  findModelPrice: FindModelPrice;
 }
 
-export function taskRoutes(api: Api, { store, engine, dispatch, buildBundle, isPriced }: TaskServices): void {
+export function taskRoutes(api: Api, { store, engine, dispatch, buildBundle, findModelPrice }: TaskServices): void {
   const getOwn = getOwnTask(store);
   const toTaskViews = async (rows: WiredTask[]) => {
     const efforts = await store.definitions.efforts(rows.map(({ definition_hash }) => definition_hash));
@@ -53,13 +52,13 @@ export function taskRoutes(api: Api, { store, engine, dispatch, buildBundle, isP
     const { elapsed_seconds, completed_at, budget } = task;
     const definition = await store.definitions.find(task.definition_hash);
     const until = completed_at ? new Date(completed_at) : new Date();
-    const { waiting_ms, models, forks } = await store.inspection.figures(task.id, until);
+    const { waiting_ms, forks } = await store.inspection.figures(task.id, until);
     const waiting_seconds = elapsed_seconds === null ? null : Math.min(elapsed_seconds, waiting_ms / 1000);
     return {
       waiting_seconds,
       working_seconds: elapsed_seconds === null ? null : elapsed_seconds - waiting_seconds!,
       budget: (budget as BudgetLimits | null) ?? definition?.budget ?? null,
-      priced: definition !== null && isPriced(definition, models),
+      priced: task.usage.priced,
       forks,
     };
   };
@@ -112,8 +111,16 @@ export function taskRoutes(api: Api, { store, engine, dispatch, buildBundle, isP
     return { status: 'halt_requested' as const, workflow_id };
   });
 
+  /** Throws 422 if the model of a run has no price, so that a limit in dollars cannot hold. */
+  const refuseUnpriced = async ({ definition_hash, unpriced_models }: WiredTask) => {
+    const definition = await store.definitions.find(definition_hash);
+    const sources = { findModelPrice, findProvider: store.providers.find };
+    const unpriced = definition && (await findUnpricedModel(definition, sources, unpriced_models));
+    if (unpriced) throw unprocessable([{ path: 'max_cost_usd', message: describeUnpriced(unpriced) }], UNPRICED_MODEL);
+  };
   mount(api, tasks.budget, async ({ params: { id }, body }, caller) => {
-    await getOwn(id, caller);
+    const task = await getOwn(id, caller);
+    if (limitsDollars(body)) await refuseUnpriced(task);
     if (!(await store.tasks.setBudget(id, body)))
       throw conflict('This task has ended; its budget cannot be changed', 'task_ended');
     await engine.raise(id);

@@ -4,12 +4,14 @@ import type { Warning } from '../../contracts/common.ts';
 import { KnowledgeSourceCreate } from '../../contracts/knowledge.ts';
 import { BUNDLE_VERSION, bundle, EXPORTED, type ResourceType, type Transfer, transfers } from '../../contracts/transfer.ts';
 import { AppError, foreign, notFound } from '../../domain/errors.ts';
+import { isUuid } from '../../domain/uuid.ts';
 import type { Judge } from '../../guardrails/judge.ts';
 import type { Caller } from '../../identity/caller.ts';
 import type { Store } from '../../store/index.ts';
 import type { FaultOf, ImportParts, PartName } from '../../store/resources/transfer-drafts.ts';
 import { listGuardErrors, listGuardWarnings } from '../checks/agent-guards.ts';
 import { listHostedToolErrors } from '../checks/hosted-tools.ts';
+import type { LimitChecks } from '../checks/priced-limits.ts';
 import { listAgentTagWarnings, listWorkflowTagWarnings } from '../checks/unjoined.ts';
 import { type Api, mount } from '../http/mount.ts';
 import { toReply } from '../http/validate.ts';
@@ -22,6 +24,7 @@ import { findRecurrenceError } from './recurrence.ts';
 interface Services {
   store: Store;
   judge: Judge;
+  dollar_limits: LimitChecks;
 }
 
 const PART: Record<ResourceType, PartName> = {
@@ -33,8 +36,9 @@ const PART: Record<ResourceType, PartName> = {
   scheduled_agent: 'scheduled_agents',
 };
 
-export function transferRoutes(api: Api, { store, judge }: Services, limits: GuardrailLimits): void {
-  const importing = createImport(store, createErrorFinder(store, createConfigCheck(judge, limits), judge));
+export function transferRoutes(api: Api, services: Services, limits: GuardrailLimits): void {
+  const { store, judge } = services;
+  const importing = createImport(store, createErrorFinder(services, createConfigCheck(judge, limits)));
   for (const type of Object.keys(transfers) as ResourceType[]) resourceTransfer(api, { store, importing }, type);
   const exportRecords = createExporter(store);
   mount(api, bundle.export, async (_, caller) => {
@@ -155,7 +159,8 @@ type ImportedSource = NonNullable<ImportParts['knowledge_sources']>[number];
 type CheckGuardrail = ReturnType<typeof createConfigCheck>;
 
 /** Lists the errors of items beyond their types. It runs before the import begins, which holds a transaction. */
-const createErrorFinder = (store: Store, check: CheckGuardrail, judge: Judge) => async (parts: ImportParts, importer: Caller) => {
+const createErrorFinder = (services: Services, check: CheckGuardrail) => async (parts: ImportParts, importer: Caller) => {
+  const { store, judge } = services;
   const item_errors = new Map<object, string>();
   for (const agent of parts.agents!) {
     const values = agent as Partial<Agent>;
@@ -178,6 +183,8 @@ const createErrorFinder = (store: Store, check: CheckGuardrail, judge: Judge) =>
     const { output_schema } = workflow as ReturnType<typeof EXPORTED.workflow.parse>;
     const error = output_schema && (await judge.findSchemaError(output_schema, importer.key));
     if (error) item_errors.set(workflow, `output_schema: ${error}`);
+    const limit_error = await findLimitError(services, workflow as ImportedWorkflow, parts.agents!);
+    if (limit_error) item_errors.set(workflow, `${limit_error.path}: ${limit_error.message}`);
   }
   for (const schedule of parts.scheduled_agents ?? []) {
     const error = findRecurrenceError(schedule);
@@ -185,6 +192,16 @@ const createErrorFinder = (store: Store, check: CheckGuardrail, judge: Judge) =>
   }
   return item_errors;
 };
+
+type ImportedWorkflow = ReturnType<typeof EXPORTED.workflow.parse>;
+
+/** Returns why the limit in dollars of an imported workflow cannot hold. Its agent may be imported with it. */
+async function findLimitError({ store, dollar_limits }: Services, workflow: ImportedWorkflow, agents: object[]) {
+  const { agent_id } = workflow;
+  const stored = isUuid(agent_id) ? await store.agents.find(agent_id) : null;
+  const imported = (agents as Partial<Agent>[]).find(({ id }) => id === agent_id);
+  return dollar_limits.findLimitError(workflow, stored ?? imported);
+}
 
 const createHead = () => ({ version: BUNDLE_VERSION, exported_at: new Date().toISOString() });
 

@@ -4,10 +4,12 @@ import { canonicalJson } from '../../domain/canonical-json.ts';
 import { diffDocuments, type FieldChange } from '../../domain/changes.ts';
 import type { Definition } from '../../domain/definition.ts';
 import { AppError, conflict, type FieldError, unprocessable } from '../../domain/errors.ts';
+import { UNPRICED_MODEL } from '../../domain/unpriced.ts';
 import type { Caller } from '../../identity/caller.ts';
 import type { Store } from '../../store/index.ts';
 import type { VersionConfig } from '../../store/resources/versions.ts';
 import { getOwnWorkflow } from '../checks/owned.ts';
+import type { LimitChecks } from '../checks/priced-limits.ts';
 import { listReferenceErrors } from '../checks/references.ts';
 import { createOnce, getExisting, refuseForeign, type SharedWrite } from '../http/crud.ts';
 import { type Api, mount } from '../http/mount.ts';
@@ -17,7 +19,12 @@ const REFERENCES = { skill_ids: 'skill', guardrail_ids: 'guardrail' } as const;
 
 type Version = NonNullable<Awaited<ReturnType<Store['versions']['find']>>>;
 
-export function versionRoutes(api: Api, store: Store, shared_write: SharedWrite): void {
+interface Services {
+  store: Store;
+  dollar_limits: LimitChecks;
+}
+
+export function versionRoutes(api: Api, { store, dollar_limits }: Services, shared_write: SharedWrite): void {
   const getOwn = getOwnWorkflow(store);
   const getVersion = async (id: string, number: number): Promise<Version> => {
     const version = await store.versions.find(id, number);
@@ -45,6 +52,11 @@ export function versionRoutes(api: Api, store: Store, shared_write: SharedWrite)
     const config = requireConfig(version);
     refuseDeleted(await listReferenceErrors(store, { ...config.workflow }, REFERENCES));
     const restoring = { version, config, choice: agent, shared_write, copy_id: reserved_id, title: before.title ?? id };
+    const limit_error = await dollar_limits.findLimitError(
+      toLimited(config),
+      agent === 'keep' ? undefined : await loadSettings(store, restoring),
+    );
+    if (limit_error) throw unprocessable([limit_error], UNPRICED_MODEL);
     const agent_id = await restoreAgent(store, restoring, caller);
     // A version has only the settings that existed at that time.
     const later_settings = { output_schema: null, ...callSettings({}) };
@@ -53,6 +65,8 @@ export function versionRoutes(api: Api, store: Store, shared_write: SharedWrite)
     return { workflow_id: id, agent_id, ...(await compareWithCurrent(store, id, version)) };
   });
 }
+
+const toLimited = ({ workflow: { agent_id, model, budget } }: VersionConfig) => ({ agent_id, model, budget });
 
 function requireConfig({ number, config }: Version): VersionConfig {
   if (config) return config;

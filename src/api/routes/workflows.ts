@@ -12,6 +12,7 @@ import type { Dispatch } from '../../temporal/start/orders.ts';
 import { findModelUse, listEffortWarnings, listWorkflowModelWarnings } from '../checks/model-warnings.ts';
 import { createTokenChecks } from '../checks/needs.ts';
 import { getOwnWorkflow } from '../checks/owned.ts';
+import type { LimitChecks } from '../checks/priced-limits.ts';
 import { listReferenceErrors } from '../checks/references.ts';
 import { listToolTokenWarnings } from '../checks/tool-tokens.ts';
 import { listWorkflowTagWarnings } from '../checks/unjoined.ts';
@@ -30,6 +31,7 @@ interface Services {
   engine: Engine;
   schedules: Schedules;
   judge: Pick<Judge, 'findSchemaError'>;
+  dollar_limits: LimitChecks;
 }
 
 /** Lists the stored tokens that a workflow names. */
@@ -47,7 +49,7 @@ const listWorkflowTokens = ({
 const REFERENCES = { agent_id: 'agent', skill_ids: 'skill', guardrail_ids: 'guardrail' } as const;
 
 export function workflowRoutes(api: Api, services: Services): void {
-  const { store } = services;
+  const { store, dollar_limits } = services;
   const getOwn = getOwnWorkflow(store);
   const tokenChecks = createTokenChecks(store, listWorkflowTokens);
   const withLastRun = async (workflow: WiredWorkflow, caller: Caller) => {
@@ -63,7 +65,7 @@ export function workflowRoutes(api: Api, services: Services): void {
   });
   mount(api, workflows.get, async ({ params: { id }, warn }, caller) => {
     const workflow = await getOwn(id, caller);
-    warn(...(await listWorkflowTagWarnings(store, workflow)));
+    warn(...(await listWorkflowTagWarnings(store, workflow)), ...(await dollar_limits.listWarnings(toLimited(workflow))));
     warn(...(await listWorkflowModelWarnings(store, workflow)));
     const { custom_tool_ids = [] } = (await store.agents.find(workflow.agent_id)) ?? {};
     warn(...(await listToolTokenWarnings(store, { custom_tool_ids, overrides: workflow.credential_overrides }, caller)));
@@ -72,6 +74,7 @@ export function workflowRoutes(api: Api, services: Services): void {
   mount(api, workflows.create, async ({ body, reserved_id: id, warn }, caller) => {
     const workflow = await createOnce(id, store.workflows.find, async () => {
       await refuseInvalid(services, body, { caller });
+      await dollar_limits.refuseLimit(body);
       warn(
         ...(await tokenChecks.listWarnings(body, caller)),
         ...(await listWorkflowTagWarnings(store, { ...body, owner: caller.key })),
@@ -92,6 +95,7 @@ export function workflowRoutes(api: Api, services: Services): void {
       const sent_back = listStatusWarnings(status, before, { whole: values.agent_id !== undefined });
       await refuseInvalid(services, values, { caller, before });
       const wanted_values = { ...before, ...values };
+      warn(...(await dollar_limits.checkChange(toLimited(before), toLimited(wanted_values))));
       warn(...(await tokenChecks.listWarnings(wanted_values, caller)), ...(await listWorkflowTagWarnings(store, wanted_values)));
       warn(...(await listWorkflowModelWarnings(store, wanted_values)));
       warn(...sent_back);
@@ -118,6 +122,13 @@ export function workflowRoutes(api: Api, services: Services): void {
   skillRoutes(api, store, withLastRun);
   runRoutes(api, services);
 }
+
+/** Reads what decides whether the limit of a stored workflow can hold. */
+const toLimited = ({ agent_id, model, budget }: Pick<WiredWorkflow, 'agent_id' | 'model' | 'budget'>) => ({
+  agent_id,
+  model,
+  budget: budget as { max_cost_usd: number | null } | null,
+});
 
 /** Ends or keeps the waiting runs of a workflow that is switched off, by its setting; starts them once it is switched on. */
 async function settleQueue(

@@ -1941,6 +1941,18 @@ export type LogData =
       on_exhausted: 'wait' | 'halt';
     }
   | {
+      event: 'unpriced_model';
+      detail: string;
+      step: number;
+      on_exhausted: 'wait' | 'halt';
+      /** Null: the default model */
+      model: string | null;
+      /** The name of the provider; null: the default runtime */
+      provider: string | null;
+      /** About what the next model call sends */
+      tokens: number;
+    }
+  | {
       event: 'halted';
       detail: string;
     }
@@ -2303,6 +2315,20 @@ export type LogEntry =
       detail: string;
       step: number;
       on_exhausted: 'wait' | 'halt';
+    }
+  | {
+      event: 'unpriced_model';
+      /** ISO 8601, UTC */
+      timestamp: string;
+      detail: string;
+      step: number;
+      on_exhausted: 'wait' | 'halt';
+      /** Null: the default model */
+      model: string | null;
+      /** The name of the provider; null: the default runtime */
+      provider: string | null;
+      /** About what the next model call sends */
+      tokens: number;
     }
   | {
       event: 'halted';
@@ -2800,8 +2826,10 @@ export type ModelUsageRow = {
   total_in: number;
   /** Output tokens */
   total_out: number;
-  /** US dollars, by the prices of the provider */
-  cost: number;
+  /** US dollars of what has a price; null: nothing has one, so the cost is unknown */
+  cost: number | null;
+  /** Calls whose cost is unknown */
+  unpriced: number;
 };
 
 export type NewServiceKey = {
@@ -3279,8 +3307,10 @@ export type RunBundle = {
     usage: {
       total_in: number;
       total_out: number;
-      /** US dollars, by the price table of the provider */
-      cost: number;
+      /** US dollars of what has a price; null: nothing has one, so the cost is unknown */
+      cost: number | null;
+      /** False: a part has no price, and is missing in `cost` */
+      priced: boolean;
       cache_read: number;
       cache_write: number;
       /** A part was not reported by the endpoint and is an estimate */
@@ -3366,8 +3396,10 @@ export type RunBundle = {
     usage: {
       total_in: number;
       total_out: number;
-      /** US dollars, by the price table of the provider */
-      cost: number;
+      /** US dollars of what has a price; null: nothing has one, so the cost is unknown */
+      cost: number | null;
+      /** False: a part has no price, and is missing in `cost` */
+      priced: boolean;
       cache_read: number;
       cache_write: number;
       premium_requests: number;
@@ -3894,7 +3926,7 @@ export type TaskDetail = {
   working_seconds: number | null;
   /** The budget that applies to this run, including later changes */
   budget: BudgetOutput | null;
-  /** Whether a price is known for every model that the run has used; if not, `usage.cost` lacks their cost */
+  /** Whether every answer of a model had a price; if not, `usage.cost` lacks their cost. The same as `usage.priced` */
   priced: boolean;
   /** Oldest first, at most 100 */
   forks: ForkOfRun[];
@@ -3928,8 +3960,10 @@ export type TaskStep = {
   usage: {
     total_in: number;
     total_out: number;
-    /** US dollars, by the price table of the provider */
-    cost: number;
+    /** US dollars of what has a price; null: nothing has one, so the cost is unknown */
+    cost: number | null;
+    /** False: a part has no price, and is missing in `cost` */
+    priced: boolean;
     cache_read: number;
     cache_write: number;
     /** A part was not reported by the endpoint and is an estimate */
@@ -4107,8 +4141,10 @@ export type TranscriptMessage = {
 export type Usage = {
   total_in: number;
   total_out: number;
-  /** US dollars, by the price table of the provider */
-  cost: number;
+  /** US dollars of what has a price; null: nothing has one, so the cost is unknown */
+  cost: number | null;
+  /** False: a part has no price, and is missing in `cost` */
+  priced: boolean;
   cache_read: number;
   cache_write: number;
   premium_requests: number;
@@ -4119,7 +4155,7 @@ export type Usage = {
   /** The same as total_out */
   total_output_tokens: number;
   /** The same as cost */
-  total_cost: number;
+  total_cost: number | null;
   /** The same as premium_requests */
   total_premium_requests: number;
 };
@@ -4130,6 +4166,8 @@ export type UsageData = {
   total_out: number;
   /** True: a part was not reported by the endpoint and is an estimate */
   estimated?: boolean;
+  /** False: a part has no price, and is missing in cost; absent: true */
+  priced?: boolean;
   /** The same as total_in */
   total_input_tokens?: number;
   total_output_tokens?: number;
@@ -4171,8 +4209,10 @@ export type UsageRow = {
   cache_read: number;
   cache_write: number;
   premium_requests: number;
-  /** US dollars, by the prices of the provider */
-  cost: number;
+  /** US dollars of what has a price; null: nothing has one, so the cost is unknown */
+  cost: number | null;
+  /** Runs whose cost is partly or wholly unknown, since a model had no price */
+  unpriced: number;
 };
 
 export type VersionChange = {

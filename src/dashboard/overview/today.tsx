@@ -3,7 +3,7 @@ import { Link } from 'react-router';
 import { tasks } from '../../contracts/tasks.ts';
 import { usage } from '../../contracts/usage.ts';
 import { useRead } from '../api/queries.ts';
-import { formatCost, formatCount, formatDistance, formatDuration, formatShare, isUnpriced } from '../ui/figures.ts';
+import { formatCost, formatCount, formatDistance, formatDuration, formatShare } from '../ui/figures.ts';
 
 const EVERY_MS = 30_000;
 const WAITING_MS = 5_000;
@@ -52,7 +52,7 @@ export function Today() {
         label="Spent today"
         to="/usage?days=1"
         value={formatCost(totals)}
-        detail={`${formatCount(totals.total_in + totals.total_out, 'token')}${isUnpriced(totals) ? ', no prices set' : ''}`}
+        detail={`${formatCount(totals.total_in + totals.total_out, 'token')}${totals.cost === null ? ', no prices set' : ''}`}
       />
       <Figure
         label="Slowest tool, last 24 hours"

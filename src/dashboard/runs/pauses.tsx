@@ -8,7 +8,7 @@ import { Failure } from '../ui/states.tsx';
 import { useUnsaved } from '../ui/unsaved.tsx';
 import { QuestionForm } from './question-form.tsx';
 import { RaiseBudget } from './raise-budget.tsx';
-import type { CallBlock } from './run-state.ts';
+import type { CallBlock, LogLine } from './run-state.ts';
 
 interface Paused {
   task: Task;
@@ -20,10 +20,11 @@ interface PausesOf {
   status: string;
   calls: CallBlock[];
   behind: string | null;
+  logs: readonly LogLine[];
 }
 
 /** The decisions that the run waits for. */
-export function Pauses({ task, status, calls, behind }: PausesOf) {
+export function Pauses({ task, status, calls, behind, logs }: PausesOf) {
   if (status !== 'waiting') return null;
   const open = calls.filter(({ state }) => state.startsWith('waiting'));
   return (
@@ -38,9 +39,15 @@ export function Pauses({ task, status, calls, behind }: PausesOf) {
           <Reconciliation key={call.call_id} task={task} call={call} />
         ),
       )}
-      {open.length === 0 && behind === null && <RaiseBudget task={task} />}
+      {open.length === 0 && behind === null && <RaiseBudget task={task} unpriced={findUnpriced(logs)} />}
     </Stack>
   );
+}
+
+/** Returns the sentence about the model without a price that the run waits for; null: it waits for a higher budget. */
+function findUnpriced(logs: readonly LogLine[]): string | null {
+  const last = logs.findLast(({ event }) => event === 'budget_exhausted' || event === 'unpriced_model');
+  return last?.event === 'unpriced_model' ? last.detail : null;
 }
 
 function Continuity({ task, missing }: { task: Task; missing: string }) {

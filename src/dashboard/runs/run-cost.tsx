@@ -1,11 +1,12 @@
-import { formatMoney } from '../ui/figures.ts';
+import { formatCost } from '../ui/figures.ts';
 
 /** Shows the cost of a run, as far as its models have a price. */
-export function RunCost({ cost, priced }: { cost: number; priced: boolean }) {
-  if (priced) return formatMoney(cost);
+export function RunCost({ cost, priced }: { cost: number | null; priced: boolean }) {
+  if (priced) return formatCost({ cost });
+  const is_known = cost !== null && cost > 0;
   return (
     <span title="The provider has no price for a model of this run">
-      {cost === 0 ? 'no prices set' : `${formatMoney(cost)}, without models that have no price`}
+      {is_known ? `${formatCost({ cost })}, without models that have no price` : 'unknown'}
     </span>
   );
 }

@@ -47,7 +47,7 @@ export function RunHead({ task, status, followed: { run, connection } }: HeadPro
   const age_ms = live ? Math.max(0, now - dataUpdatedAt) : 0;
   const elapsed_ms = getElapsedMs(task, live ? now : null);
   const waiting_ms = (data?.waiting_seconds ?? 0) * 1000 + (status === 'waiting' ? age_ms : 0);
-  const budget_usage = { cost: usage.cost, tokens: usage.total_in + usage.total_out, seconds: (elapsed_ms ?? 0) / 1000 };
+  const budget_usage = { cost: usage.cost ?? 0, tokens: usage.total_in + usage.total_out, seconds: (elapsed_ms ?? 0) / 1000 };
   const budget = budgetUse(data?.budget ?? null, budget_usage);
   return (
     <Stack gap="xs" className="panel">
@@ -67,7 +67,7 @@ export function RunHead({ task, status, followed: { run, connection } }: HeadPro
           Model: task.model ?? 'default',
           Turns: Math.max(countTurns(run), task.turns),
           Tokens: formatTokens(usage),
-          Cost: <RunCost cost={usage.cost} priced={data?.priced ?? true} />,
+          Cost: <RunCost cost={usage.cost} priced={usage.priced ?? data?.priced ?? true} />,
           ...(budget && { Budget: budget }),
           Duration: formatDuration(elapsed_ms),
           ...(waiting_ms > 0 &&

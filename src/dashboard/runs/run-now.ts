@@ -19,6 +19,7 @@ const WAITS: { [N in LogName]?: string } = {
   question_asked: 'an answer to',
   record_behind: 'a decision after the restore',
   budget_exhausted: 'a higher budget',
+  unpriced_model: 'a price or a token budget',
 };
 
 const STARTS: { [N in LogName]?: RunActivity['kind'] } = {

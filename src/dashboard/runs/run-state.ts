@@ -52,7 +52,8 @@ export interface LiveRun {
   usage: {
     total_in: number;
     total_out: number;
-    cost: number;
+    cost: number | null;
+    priced?: boolean;
     cache_read: number;
     cache_write: number;
     estimated?: boolean;
@@ -152,6 +153,7 @@ const NOTES: LogName[] = [
   'goal_reminder',
   'compaction',
   'budget_exhausted',
+  'unpriced_model',
   'guardrail_blocked',
   'mcp_error',
   'error',

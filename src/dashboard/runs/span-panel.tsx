@@ -3,7 +3,7 @@ import { type RunSpan, runInspection } from '../../contracts/run-inspection.ts';
 import type { Task, TaskStep, ToolCallRecord } from '../../contracts/tasks.ts';
 import { useRead } from '../api/queries.ts';
 import { DialogButton } from '../ui/dialog-button.tsx';
-import { formatDuration, formatMoney, formatTokens } from '../ui/figures.ts';
+import { formatCost, formatDuration, formatTokens } from '../ui/figures.ts';
 import { Code, Facts, Labelled, Status } from '../ui/show.tsx';
 import { Loaded } from '../ui/states.tsx';
 import { Moment } from '../ui/time.tsx';
@@ -67,7 +67,7 @@ function ModelDetails({ task, recorded }: { task: Task; recorded: TaskStep }) {
           Model: model ?? '—',
           Attempts: attempts,
           Tokens: formatTokens(usage),
-          ...(usage.cost > 0 && { Cost: formatMoney(usage.cost) }),
+          ...(usage.cost !== 0 && { Cost: formatCost(usage) }),
           'Finish reason': finish ?? '—',
         }}
       />

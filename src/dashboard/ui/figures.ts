@@ -39,20 +39,17 @@ export function formatMoney(value: number): string {
 }
 
 interface Spent {
-  cost: number;
+  cost: number | null;
   total_in: number;
   total_out: number;
 }
-
-/** True if the tokens of a sum have no price: zero dollars would look as if they were free. */
-export const isUnpriced = ({ cost, total_in, total_out }: Spent) => cost === 0 && total_in + total_out > 0;
 
 /** Formats the tokens of a run or step. If the run was halted before an endpoint reported them, they are an estimate. */
 export const formatTokens = ({ total_in, total_out, estimated }: Omit<Spent, 'cost'> & { estimated?: boolean | undefined }) =>
   `${estimated ? 'about ' : ''}${formatNumber(total_in)} in, ${formatNumber(total_out)} out`;
 
-/** Formats US dollars; a dash if the tokens have no price. */
-export const formatCost = (spent: Spent) => (isUnpriced(spent) ? '—' : formatMoney(spent.cost));
+/** Formats a cost in US dollars; null: nobody knows it, because the models have no price. */
+export const formatCost = ({ cost }: Pick<Spent, 'cost'>) => (cost === null ? 'unknown' : formatMoney(cost));
 
 /** Formats `1 tool` or `2 tools`. */
 export const formatCount = (number: number, noun: string) => `${formatNumber(number)} ${noun}${number === 1 ? '' : 's'}`;

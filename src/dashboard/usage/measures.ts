@@ -3,7 +3,7 @@ import { formatMoney, formatNumber } from '../ui/figures.ts';
 
 /** The measures that the chart can show of each group. */
 export const MEASURES = {
-  cost: { label: 'cost', of: (row: UsageRow) => row.cost, show: formatMoney },
+  cost: { label: 'cost', of: (row: UsageRow) => row.cost ?? 0, show: formatMoney },
   runs: { label: 'runs', of: (row: UsageRow) => row.runs, show: formatNumber },
   failed: { label: 'failed runs', of: (row: UsageRow) => row.failed, show: formatNumber },
   tokens: { label: 'tokens', of: (row: UsageRow) => row.total_in + row.total_out, show: formatNumber },

@@ -4,7 +4,7 @@ import { me } from '../../contracts/me.ts';
 import { USAGE_GROUPS, type UsageRow, usage } from '../../contracts/usage.ts';
 import { useRead } from '../api/queries.ts';
 import { saveText } from '../ui/download.tsx';
-import { formatMoney, formatNumber, formatShare, isUnpriced } from '../ui/figures.ts';
+import { formatCost, formatCount, formatNumber, formatShare } from '../ui/figures.ts';
 import { useFilters } from '../ui/filters.ts';
 import { ColumnTable } from '../ui/list.tsx';
 import { Page, Section } from '../ui/page.tsx';
@@ -96,7 +96,7 @@ export default function Usage() {
 }
 
 /** Returns the default measure: cost, unless nothing has a price. */
-const usualMeasure = (rows: UsageRow[]): Measure => (rows.some(({ cost }) => cost > 0) ? 'cost' : 'runs');
+const usualMeasure = (rows: UsageRow[]): Measure => (rows.some(({ cost }) => (cost ?? 0) > 0) ? 'cost' : 'runs');
 
 function Filters({ wanted: { filters, set } }: { wanted: Wanted }) {
   const { data } = useRead(me.get);
@@ -123,12 +123,16 @@ function Filters({ wanted: { filters, set } }: { wanted: Wanted }) {
 function Totals({ rows }: { rows: UsageRow[] }) {
   const sum = (field: keyof UsageRow) => rows.reduce((total, row) => total + Number(row[field]), 0);
   const runs = sum('runs');
-  const totals = { cost: sum('cost'), total_in: sum('total_in'), total_out: sum('total_out') };
+  const unpriced = sum('unpriced');
+  const cost = unpriced > 0 && sum('cost') === 0 ? null : sum('cost');
   const facts: [string, string][] = [
     ['Runs', formatNumber(runs)],
     ['Failed', `${formatNumber(sum('failed'))} (${formatShare(sum('failed'), runs)})`],
-    ['Tokens', formatNumber(totals.total_in + totals.total_out)],
-    ['Cost', isUnpriced(totals) ? 'no prices set' : formatMoney(totals.cost)],
+    ['Tokens', formatNumber(sum('total_in') + sum('total_out'))],
+    [
+      'Cost',
+      `${formatCost({ cost })}${cost !== null && unpriced > 0 ? `, without ${formatCount(unpriced, 'run')} that lack a price` : ''}`,
+    ],
   ];
   return (
     <SimpleGrid cols={{ base: 2, sm: 4 }} spacing="xs">

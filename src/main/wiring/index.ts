@@ -20,7 +20,7 @@ import { measureBudget, measureRunner } from '../../observe/measured.ts';
 import { createMeters } from '../../observe/meters.ts';
 import { PATIENCE_MS } from '../../parsers/failure.ts';
 import { createParserPool, type ParserPool } from '../../parsers/pool.ts';
-import { isPriced } from '../../runtimes/prices.ts';
+import { findModelPrice } from '../../runtimes/prices.ts';
 import { buildClientConfig, openDatabase } from '../../store/database/database.ts';
 import { requireOwnSchema } from '../../store/database/migrations.ts';
 import { requireReachable } from '../../store/database/reachable.ts';
@@ -213,7 +213,8 @@ export function openRunControl(
     starts,
     steps_here: eager && !role_queues,
     settle,
-    pinDefinition: pinDefinition,
+    pinDefinition,
+    findModelPrice,
     buildConfig: toVersionConfig,
     admitTask: quotas.admitTask,
     findRefusal: createPromptCheck(judge),
@@ -274,7 +275,7 @@ export async function openApi(
     mcpSignIns: createMcpSignIns(core),
     buildBundle: createBundleBuilder(core),
     buildStepRequest: createStepRequestBuilder(core),
-    isPriced,
+    findModelPrice,
     fitArguments: argumentFitter(core),
     builtin_tools: builtinSpecs({ search_url: config.SEARCH_API_URL ?? null }),
   };

@@ -1,6 +1,7 @@
 import { v7 as uuid } from 'uuid';
 import type { TranscriptEntry, WorkflowSettings, WorkflowSummary } from '../../contracts/workflows.ts';
 import { conflict } from '../../domain/errors.ts';
+import { toShownCost } from '../../domain/usage.ts';
 import type { Prisma, Workflow as Row } from '../../generated/prisma/client.ts';
 import { type Database, inTransaction, row, rows } from '../database/database.ts';
 import { listPage, type Paging, wireAs } from '../database/page.ts';
@@ -29,6 +30,23 @@ interface NewWorkflow extends Partial<WorkflowSettings> {
   single_use?: boolean;
   /** Created for one run of this evaluation. */
   evaluation_id?: string;
+}
+
+/** Selects workflows by what their runs use; absent: any. */
+interface AskingModels {
+  owner: string;
+  limited: boolean;
+  workflow_id?: string | undefined;
+  agent_id?: string | undefined;
+  provider_id?: string | undefined;
+}
+
+/** A workflow, and what decides which model its runs ask. */
+interface AskingWorkflow {
+  id: string;
+  title: string | null;
+  model: string | null;
+  agent: { id: string; model: string | null; provider_id: string | null };
 }
 
 const NOUN = 'workflow';
@@ -102,6 +120,21 @@ export function workflowStore({ pool, prisma, granting }: Parts) {
       });
       await prisma.memory.deleteMany({ where: { workflow_id: id } });
     },
+    /** Lists the principal's workflows, each with its agent's choice of a model; `limited`: only those with a limit in dollars. */
+    async listAskingModels({ owner, limited, ...chosen }: AskingModels): Promise<AskingWorkflow[]> {
+      const { workflow_id, agent_id, provider_id } = chosen;
+      const where: Prisma.WorkflowWhereInput = {
+        owner,
+        evaluation_id: null,
+        single_use: false,
+        ...(workflow_id ? { id: workflow_id } : {}),
+        ...(agent_id ? { agent_id } : {}),
+        ...(provider_id ? { agent: { provider_id } } : {}),
+        ...(limited ? { budget: { path: ['max_cost_usd'], gt: 0 } } : {}),
+      };
+      const agent = { select: { id: true, model: true, provider_id: true } } as const;
+      return prisma.workflow.findMany({ where, orderBy: { id: 'asc' }, select: { id: true, title: true, model: true, agent } });
+    },
     async removeUnused(created_before: Date): Promise<void> {
       await row(pool, sql.removeUnusedWorkflows({ created_before }));
     },
@@ -127,6 +160,7 @@ export function workflowStore({ pool, prisma, granting }: Parts) {
 
 const USAGE = {
   usage_estimated: true,
+  unpriced_models: true,
   total_in: true,
   total_out: true,
   cost: true,
@@ -134,7 +168,12 @@ const USAGE = {
   cache_write: true,
   premium_requests: true,
 };
-const toUsage = <T extends { usage_estimated: boolean }>(task: T) => ({ ...task, estimated: task.usage_estimated });
+const toUsage = <T extends { usage_estimated: boolean; unpriced_models: string[]; cost: number }>(task: T) => ({
+  ...task,
+  estimated: task.usage_estimated,
+  cost: toShownCost(task.cost, task.unpriced_models.length > 0),
+  priced: task.unpriced_models.length === 0,
+});
 const NO_USAGE = { total_in: 0, total_out: 0, cost: 0, cache_read: 0, cache_write: 0, premium_requests: 0 };
 
 /** Converts a row to the wire format, where `owner` is the login. Ownership is decided by `owner_key`. */

@@ -1,12 +1,19 @@
 import type { LogName } from '../../contracts/events.ts';
 import type { ToolCallRecord } from '../../contracts/tasks.ts';
 import type { TASK_STATUSES } from '../../domain/statuses.ts';
+import { toShownCost } from '../../domain/usage.ts';
 import type { PrismaClient, TaskMessage, TaskStep, ToolCall } from '../../generated/prisma/client.ts';
 import { wire, wireAs } from '../database/page.ts';
 import { findLogs, findLogsAndStatuses, findStatuses } from './recorded-events.ts';
 import { buildTimeline, sumWaitingMs, TIMED_LOGS, type TimelineSpan } from './timeline.ts';
 
-const REPORTED = ['output_guardrail_violation', 'budget_exhausted', 'compaction', 'forked'] as const satisfies LogName[];
+const REPORTED = [
+  'output_guardrail_violation',
+  'budget_exhausted',
+  'unpriced_model',
+  'compaction',
+  'forked',
+] as const satisfies LogName[];
 
 const MOST_FORKS = 100;
 
@@ -113,13 +120,16 @@ interface StepParts {
 }
 
 function stepView(row: TaskStep, { copied, before, messages, calls }: StepParts) {
-  const { total_in, total_out, cache_read, cache_write, cost, estimated, ...step } = row;
+  const { total_in, total_out, cache_read, cache_write, cost, estimated, unpriced, ...step } = row;
   const findResult = ({ call_id }: Pick<ToolCall, 'call_id'>) =>
     messages.find((message) => message.call_id === call_id)?.content ?? null;
   return {
     ...wire(step),
     copied,
-    usage: { total_in, total_out, cache_read, cache_write, cost, estimated },
+    usage: {
+      ...{ total_in, total_out, cache_read, cache_write, estimated },
+      ...{ cost: toShownCost(cost, unpriced), priced: !unpriced },
+    },
     duration_ms: step.ended_at && step.ended_at.getTime() - step.started_at.getTime(),
     input: before.filter(({ role }) => role !== 'assistant'),
     output: messages.find(({ position }) => position === 0)?.content ?? null,

@@ -19,6 +19,7 @@ export const compactTranscript = statement(
     'cache_write',
     'cost',
     'estimated',
+    'unpriced_model',
     'message',
     'events',
   ],

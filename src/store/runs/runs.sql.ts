@@ -32,7 +32,7 @@ export const openRun = statement(
   ['task_id', 'step'],
   `SELECT t.id AS task_id, t.workflow_id, t.owner, t.owner_login, t.prompt, t.attachments, t.status, t.halt_requested, t.definition_hash,
       t.cursor, t.toolset, t.turns, t.started_at, extract(epoch FROM now() - t.started_at)::float8 AS seconds, t.budget, t.caller_token, t.caller_key_id,
-      t.total_in, t.total_out, t.cache_read, t.cache_write, t.cost, t.premium_requests, t.usage_estimated AS estimated,
+      t.total_in, t.total_out, t.cache_read, t.cache_write, t.cost, t.premium_requests, t.usage_estimated AS estimated, t.unpriced_models,
       coalesce(s.attempts, 0) AS attempts, coalesce(s.errors, 0) AS errors, s.ended_at IS NOT NULL AS recorded,
       ${FOLLOWS} AS follows, ARRAY(SELECT c.call_id FROM ${UNENDED} ORDER BY c.position) AS unended,
       EXISTS (SELECT 1 FROM definitions d WHERE d.hash = t.definition_hash) AS defined, ${NAMED_FOR_RUN} AS named_window,
@@ -50,9 +50,14 @@ const buildIncrement = (name: keyof ExchangeUsage) => `${name} = least(${name} +
 /** Adds the tokens and the cost of what was paid. */
 const SPENT = `${buildIncrement('total_in')}, ${buildIncrement('total_out')}, ${buildIncrement('cache_read')}, ${buildIncrement('cache_write')}, cost = cost + :cost`;
 
-/** Adds what was paid to a step, and to its task. */
-export const SPENT_BY_STEP = `${SPENT}, estimated = estimated OR :estimated`;
-export const SPENT_BY_TASK = `${SPENT}, usage_estimated = usage_estimated OR :estimated`;
+/** The most names of models without a price that a task keeps: a gateway may make up names. */
+const MOST_NAMES = 16;
+
+/** Adds what was paid to a step, and to its task. `:unpriced_model` is the model of an answer without a price. */
+export const SPENT_BY_STEP = `${SPENT}, estimated = estimated OR :estimated, unpriced = unpriced OR :unpriced_model::text IS NOT NULL`;
+export const SPENT_BY_TASK = `${SPENT}, usage_estimated = usage_estimated OR :estimated,
+        unpriced_models = CASE WHEN :unpriced_model::text IS NULL OR :unpriced_model = ANY (unpriced_models)
+          OR cardinality(unpriced_models) = ${MOST_NAMES} THEN unpriced_models ELSE unpriced_models || :unpriced_model::text END`;
 
 /** True if the run of the task may continue: it has not ended, and nobody has requested a halt. */
 const MAY_CONTINUE = `id = :task_id AND status IN (${LIVE}) AND NOT halt_requested`;
@@ -107,6 +112,7 @@ export const writeReply = statement(
     'cache_write',
     'cost',
     'estimated',
+    'unpriced_model',
     'messages',
     'calls',
     'cursor',
@@ -179,7 +185,7 @@ export const noteError = statement(
   'note_error',
   [
     ...['task_id', 'workflow_id', 'step', 'error', 'model', 'events', 'attempt'],
-    ...['total_in', 'total_out', 'cache_read', 'cache_write', 'cost', 'estimated'],
+    ...['total_in', 'total_out', 'cache_read', 'cache_write', 'cost', 'estimated', 'unpriced_model'],
   ],
   `WITH ${LOCKED_TASK},
     step AS (
@@ -196,7 +202,7 @@ export const noteHalted = statement(
   'note_halted',
   [
     ...['task_id', 'workflow_id', 'step', 'model', 'events', 'attempt'],
-    ...['total_in', 'total_out', 'cache_read', 'cache_write', 'cost', 'estimated'],
+    ...['total_in', 'total_out', 'cache_read', 'cache_write', 'cost', 'estimated', 'unpriced_model'],
   ],
   `WITH ${LOCKED_TASK},
     step AS (
@@ -212,7 +218,18 @@ export const noteHalted = statement(
 /** What was paid in addition to the run's steps counts for its last one. */
 export const noteUsage = statement(
   'note_usage',
-  ['task_id', 'workflow_id', 'events', 'total_in', 'total_out', 'cache_read', 'cache_write', 'cost', 'estimated'],
+  [
+    'task_id',
+    'workflow_id',
+    'events',
+    'total_in',
+    'total_out',
+    'cache_read',
+    'cache_write',
+    'cost',
+    'estimated',
+    'unpriced_model',
+  ],
   `WITH run AS (
       UPDATE tasks SET ${SPENT_BY_TASK} WHERE id = :task_id AND status IN (${LIVE}) RETURNING 1),
     step AS (

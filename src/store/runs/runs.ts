@@ -30,6 +30,7 @@ export interface OpenRun extends Usage {
   cursor: unknown;
   toolset: unknown;
   turns: number;
+  unpriced_models: string[];
   /** Set if the budget of this run was changed. */
   budget: BudgetLimits | null;
   started_at: Date | null;
@@ -235,11 +236,12 @@ const attemptParameters = (run: OpenRun, step: number, events: NewEvent[]) => ({
   attempt: run.attempts + 1,
 });
 
-const usageParameters = ({ total_in, total_out, cache_read, cache_write, cost, estimated = false }: Usage) => ({
+const usageParameters = ({ total_in, total_out, cache_read, cache_write, cost, estimated = false, unpriced_models }: Usage) => ({
   total_in,
   total_out,
   cache_read,
   cache_write,
   cost,
   estimated,
+  unpriced_model: unpriced_models?.[0] ?? null,
 });

@@ -23,6 +23,7 @@ const MESSAGE = {
     cache_write: 'ended.cache_write',
     premium_requests: 'ended.premium_requests',
     estimated: 'ended.usage_estimated',
+    priced: `(ended.unpriced_models = '{}')`,
   },
   elapsed_seconds: 'round(extract(epoch FROM ended.completed_at - ended.started_at)::numeric, 3)',
   timestamp: `to_char(ended.completed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`,

@@ -74,6 +74,7 @@ export const TIMED_LOGS = [
   'question_asked',
   'question_answered',
   'budget_exhausted',
+  'unpriced_model',
   'record_behind',
   'continuity_decided',
 ] as const satisfies LogName[];
@@ -169,7 +170,11 @@ const WAITS_FOR: { [N in LogName]?: string } = {
   question_asked: 'an answer',
   record_behind: 'a decision after a restore',
   budget_exhausted: 'budget',
+  unpriced_model: 'a price',
 };
+
+/** The events of a budget, which may halt the run instead. */
+const HALTING: LogName[] = ['budget_exhausted', 'unpriced_model'];
 
 function listPauses({ task, steps, events }: RunTimes): TimelineSpan[] {
   return events.flatMap((event, index) => {
@@ -179,7 +184,7 @@ function listPauses({ task, steps, events }: RunTimes): TimelineSpan[] {
     if (name === undefined) return [];
     const rest = events.slice(index + 1);
     // With `on_exhausted: halt`, a budget that is used up does not make the run wait.
-    if (event.data.event === 'budget_exhausted' && findStatusChange(rest)?.data.status !== 'waiting') return [];
+    if (HALTING.includes(event.data.event) && findStatusChange(rest)?.data.status !== 'waiting') return [];
     const over = findWaitEnd(event, rest);
     return [
       {

@@ -35,6 +35,9 @@ const GROUPS = {
 } as const;
 export type UsageGroup = keyof typeof GROUPS;
 
+/** The cost of a group; null instead of zero if nothing of it is known. */
+const SHOWN_COST = 'CASE WHEN unpriced = 0 OR shown.cost > 0 THEN shown.cost END';
+
 /**
  * Returns the usage by group. Without `owner` it covers everybody; without `interval` it has one row a group. Groups beyond the
  * `most` largest are combined into one without a key.
@@ -47,19 +50,22 @@ const buildUsageStatement = (group: UsageGroup) =>
         SELECT ${GROUPS[group].key} AS key, date_trunc(:interval::text, hour, :zone::text) AS at,
           sum(runs)::int AS runs, sum(completed)::int AS completed, sum(failed)::int AS failed, sum(halted)::int AS halted,
           sum(total_in)::float8 AS total_in, sum(total_out)::float8 AS total_out, sum(cache_read)::float8 AS cache_read,
-          sum(cache_write)::float8 AS cache_write, sum(premium_requests)::float8 AS premium_requests, sum(cost) AS cost, sum(estimated)::int AS estimated
+          sum(cache_write)::float8 AS cache_write, sum(premium_requests)::float8 AS premium_requests, sum(cost) AS cost, sum(estimated)::int AS estimated,
+          sum(unpriced)::int AS unpriced
         FROM usage_runs WHERE hour >= :from::timestamptz AND hour < :to::timestamptz AND (:owner::text IS NULL OR owner = :owner::text)
         GROUP BY 1, 2),
       largest AS (SELECT key FROM found WHERE key IS NOT NULL GROUP BY key ORDER BY sum(cost) DESC, sum(runs) DESC, key LIMIT :most)
       SELECT key, ${GROUPS[group].label} AS label, at,
-        runs, completed, failed, halted, estimated, total_in, total_out, cache_read, cache_write, premium_requests, cost
+        runs, completed, failed, halted, estimated, total_in, total_out, cache_read, cache_write, premium_requests,
+        ${SHOWN_COST} AS cost, unpriced
       FROM (
         SELECT CASE WHEN key IN (SELECT key FROM largest) THEN key END AS key, at, sum(runs)::int AS runs,
           sum(completed)::int AS completed, sum(failed)::int AS failed, sum(halted)::int AS halted, sum(total_in) AS total_in,
           sum(total_out) AS total_out, sum(cache_read) AS cache_read, sum(cache_write) AS cache_write,
-          sum(premium_requests) AS premium_requests, sum(cost) AS cost, sum(estimated)::int AS estimated
+          sum(premium_requests) AS premium_requests, sum(cost) AS cost, sum(estimated)::int AS estimated,
+          sum(unpriced)::int AS unpriced
         FROM found GROUP BY 1, 2) AS shown
-      ORDER BY at, cost DESC, runs DESC, key`,
+      ORDER BY at, shown.cost DESC, runs DESC, key`,
   );
 
 export const spentBy = Object.fromEntries(
@@ -75,7 +81,7 @@ export const usageOfCalls = statement(
   ['kind', 'from', 'to', 'owner', 'most'],
   `WITH found AS (
       SELECT name, duration_class, sum(calls) AS calls, sum(failed) AS failed, sum(total_in) AS total_in, sum(total_out) AS total_out,
-        sum(cost) AS cost
+        sum(cost) AS cost, sum(unpriced) AS unpriced
       FROM usage_calls
       WHERE kind = :kind AND hour >= :from::timestamptz AND hour < :to::timestamptz AND (:owner::text IS NULL OR owner = :owner::text)
       GROUP BY 1, 2),
@@ -83,6 +89,7 @@ export const usageOfCalls = statement(
       SELECT *, sum(calls) OVER (PARTITION BY name ORDER BY duration_class) AS upto, sum(calls) OVER (PARTITION BY name) AS total
       FROM found)
     SELECT name, sum(calls)::int AS calls, sum(failed)::int AS failed, ${buildPercentile(0.5)} AS p50_ms, ${buildPercentile(0.95)} AS p95_ms,
-      ${buildPercentile(0.99)} AS p99_ms, sum(total_in)::float8 AS total_in, sum(total_out)::float8 AS total_out, sum(cost) AS cost
+      ${buildPercentile(0.99)} AS p99_ms, sum(total_in)::float8 AS total_in, sum(total_out)::float8 AS total_out,
+      CASE WHEN sum(unpriced) = 0 OR sum(cost) > 0 THEN sum(cost) END AS cost, sum(unpriced)::int AS unpriced
     FROM ranked GROUP BY name ORDER BY calls DESC, name LIMIT :most`,
 );

@@ -25,7 +25,10 @@ interface Spent {
   cache_read: number;
   cache_write: number;
   premium_requests: number;
-  cost: number;
+  /** Null: nothing of it is known. */
+  cost: number | null;
+  /** The number of those whose cost is partly unknown. */
+  unpriced: number;
 }
 
 interface Called {
@@ -37,7 +40,10 @@ interface Called {
   p99_ms: number;
   total_in: number;
   total_out: number;
-  cost: number;
+  /** Null: nothing of it is known. */
+  cost: number | null;
+  /** The number of those whose cost is partly unknown. */
+  unpriced: number;
 }
 
 /** Stores the usage of ended runs and the results of their calls. */

@@ -1,7 +1,8 @@
-import type { Definition } from '../../domain/definition.ts';
+import { type Definition, getAskedModel } from '../../domain/definition.ts';
 import { EXTRACT_FACTS, parseFacts, type Remembered } from '../../domain/memory.ts';
 import { ModelFailure } from '../../domain/model-failure.ts';
 import { storable, type TranscriptMessage } from '../../domain/transcript.ts';
+import { findUncountable } from '../../domain/unpriced.ts';
 import { type Answered, toUsage } from '../../domain/usage.ts';
 import { createTaskEvents, type NewEvent } from '../../events/task-events.ts';
 import type { SelectedRuntime } from '../../runtimes/select.ts';
@@ -32,6 +33,8 @@ export const rememberActivity =
       const definition = await ports.definition(run.definition_hash);
       if (definition.settings.bypass_memory) return 0;
       const { runtime, prices } = await ports.selectAnswerer(run, definition);
+      // Nobody is asked for a price or another budget after the run has answered.
+      if (findUncountable(run, definition, prices)) return 0;
       const input = {
         task_id,
         model: definition.model,
@@ -43,7 +46,7 @@ export const rememberActivity =
         cursor: null,
       };
       const recordUsage = (answer: Answered, events: NewEvent[] = []) =>
-        ports.runs.note(run, { usage: toUsage(answer, { asked: definition.model, prices }), events });
+        ports.runs.note(run, { usage: toUsage(answer, { asked: getAskedModel(definition), prices }), events });
       const { reply } = await runtime
         .exchange(input, () => {}, signal)
         .catch(async (error: unknown) => {

@@ -1,6 +1,6 @@
 import { ApplicationFailure } from '@temporalio/activity';
 import { findExhaustedLimit } from '../../domain/budget.ts';
-import type { Definition } from '../../domain/definition.ts';
+import { type Definition, getAskedModel } from '../../domain/definition.ts';
 import { calculateCost, sumTokens } from '../../domain/usage.ts';
 import { createTaskEvents } from '../../events/task-events.ts';
 import type { SelectedRuntime } from '../../runtimes/select.ts';
@@ -26,7 +26,7 @@ export async function reserve({ ports, run, definition, selected, tokens, step }
   const budget = run.budget ?? definition.budget;
   if (!budget) return 'go';
   const call = { total_in: tokens, total_out: 0, cache_read: 0, cache_write: 0 };
-  const next = { cost: calculateCost(call, [definition.model], selected.prices), tokens, seconds: 0 };
+  const next = { cost: calculateCost(call, [getAskedModel(definition)], selected.prices), tokens, seconds: 0 };
   const reason = findExhaustedLimit(budget, { cost: run.cost, tokens: sumTokens(run), seconds: run.seconds ?? 0 }, next);
   if (!reason) return 'go';
   const { log, status } = createTaskEvents(run.task_id, ports.now);

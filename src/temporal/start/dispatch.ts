@@ -3,6 +3,7 @@ import type { Definition } from '../../domain/definition.ts';
 import { type AppError, conflict, foreign, notFound, unprocessable } from '../../domain/errors.ts';
 import { findOutage } from '../../domain/outages.ts';
 import { isTerminal } from '../../domain/statuses.ts';
+import { describeUnpriced, findUnpricedModel, limitsDollars, UNPRICED_MODEL } from '../../domain/unpriced.ts';
 import type { EventBus } from '../../events/bus.ts';
 import type { Store } from '../../store/index.ts';
 import type { AdmitTask } from '../../store/people/quota-checks.ts';
@@ -24,7 +25,7 @@ import type { Starts } from './starts.ts';
 
 export interface DispatchOptions {
   admitTask: AdmitTask;
-  store: Pick<Store, 'attachments' | 'snapshot' | 'tasks' | 'continuity' | 'definitions' | 'forks' | 'workflows'>;
+  store: Pick<Store, 'attachments' | 'snapshot' | 'tasks' | 'continuity' | 'definitions' | 'forks' | 'workflows' | 'providers'>;
   engine: Engine;
   bus: Pick<EventBus, 'halt'>;
   starts: Starts;
@@ -32,6 +33,7 @@ export interface DispatchOptions {
   steps_here: boolean;
   settle: Settle;
   pinDefinition(snapshot: Snapshot, overrides?: AskedOfRun): Definition;
+  findModelPrice: Parameters<typeof findUnpricedModel>[1]['findModelPrice'];
   /** Returns the settings that a definition was made from. */
   buildConfig(snapshot: Snapshot, definition: Definition): VersionConfig;
   /** Returns the reason why the guardrails refuse a prompt; null if they accept it. */
@@ -47,6 +49,7 @@ export function createDispatch({
   steps_here,
   settle,
   pinDefinition,
+  findModelPrice,
   buildConfig,
   findRefusal,
 }: DispatchOptions): Dispatch {
@@ -134,6 +137,14 @@ export function createDispatch({
     if (prompt_refusal) throw unprocessable([{ path, message: prompt_refusal.message }], prompt_refusal.code);
   }
 
+  /** Throws if a fork changes to a model without a price although its budget limits dollars. */
+  async function refuseUnpriced({ changes = {} }: Pick<ForkOrder, 'changes'>, definition: Definition): Promise<void> {
+    const changed = (['model', 'provider_id'] as const).find((field) => changes[field] !== undefined);
+    if (!changed || !limitsDollars(definition.budget)) return;
+    const unpriced = await findUnpricedModel(definition, { findModelPrice, findProvider: store.providers.find });
+    if (unpriced) throw unprocessable([{ path: `changes.${changed}`, message: describeUnpriced(unpriced) }], UNPRICED_MODEL);
+  }
+
   async function launch(order: TaskOrder<PromptOrder>, begins: Begins, { workflow }: Snapshot): Promise<Accepted> {
     const task = newTask(order, { ...begins, on_busy: workflow.on_busy });
     const created = await create(task, order.requested_at);
@@ -193,6 +204,7 @@ export function createDispatch({
     fork: runInTurn<ForkOrder, Accepted>(async (order) => {
       const snapshot = await getSnapshot(order);
       const { definition, prompt, texts_to_admit, seed, state } = await planFork(store, order);
+      await refuseUnpriced(order, definition);
       const { attachments } = order.source;
       const texts = [...texts_to_admit, ...(await textsToAdmit(store, definition, attachments))];
       // The workflow's present guardrails may also refuse the texts.

@@ -34,6 +34,7 @@ import {
   TASK_ENDED,
   toDeliveryId,
   toRunId,
+  UNPRICED_HALT,
   WORKFLOW_TASK_TIMEOUT,
 } from '../names.ts';
 import { LOST_ATTEMPTS, retryIfWorkerLost } from './lost-workers.ts';
@@ -277,7 +278,8 @@ async function sendOff(delivery_id: string): Promise<void> {
 function toRunEnd(error: unknown, is_halt_requested: boolean): RunEnd {
   const cause = error instanceof ActivityFailure && error.cause instanceof ApplicationFailure ? error.cause : error;
   const type = cause instanceof ApplicationFailure ? (cause.type ?? 'internal') : 'internal';
-  if (type === BUDGET_HALT) return { status: 'halted', error: cause instanceof Error ? cause.message : null, error_code: type };
+  if (type === BUDGET_HALT || type === UNPRICED_HALT)
+    return { status: 'halted', error: cause instanceof Error ? cause.message : null, error_code: type };
   if (is_halt_requested || isCancellation(error) || type === 'Halted') return HALTED;
   return { status: 'failed', error: cause instanceof Error ? cause.message : String(cause), error_code: type };
 }

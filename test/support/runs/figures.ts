@@ -30,8 +30,12 @@ export interface Near {
 }
 export const isNear = (value: unknown): value is Near => typeof value === 'object' && value !== null && 'near' in value;
 
+/** Returns a cost as it is shown: null if nothing of it is known. */
+const shownCost = (cost: number, unpriced: number | boolean) => (unpriced && cost === 0 ? null : cost);
+
 export const toUsage = (row: Row) => {
-  const { total_in, total_out, cost, cache_read, cache_write, premium_requests } = row;
+  const cost = shownCost(row.cost, (row.unpriced_models ?? []).length > 0);
+  const { total_in, total_out, cache_read, cache_write, premium_requests } = row;
   const same = { total_input_tokens: total_in, total_output_tokens: total_out, total_cost: cost };
   return {
     total_in,
@@ -108,7 +112,8 @@ export const toTranscript = (record: Record_, task_id: string) => ({
 const toCall = ({ call_id, attempts, errors, duration_ms }: Row) => ({ call_id, attempts, errors, duration_ms });
 export const toSteps = (record: Record_, task_id: string) =>
   inOrder(record.task_steps.filter((row) => row.task_id === task_id)).map((row) => {
-    const { step, attempts, errors, total_in, total_out, cost, cache_read, cache_write } = row;
+    const { step, attempts, errors, total_in, total_out, cache_read, cache_write } = row;
+    const cost = shownCost(row.cost, row.unpriced);
     return {
       ...{ step, attempts, errors, usage: { total_in, total_out, cost, cache_read, cache_write } },
       duration_ms: row.ended_at && msOf(row.ended_at)! - msOf(row.started_at)!,
@@ -164,16 +169,18 @@ const toUsageRow = (key: string | null, at: string | null, rows: readonly Row[])
   failed: count(rows, ({ status }) => status === 'failed'),
   halted: count(rows, ({ status }) => status === 'halted'),
   estimated: count(rows, ({ usage_estimated }) => usage_estimated),
+  unpriced: count(rows, ({ unpriced_models }) => unpriced_models.length > 0),
   ...Object.fromEntries(
-    ['total_in', 'total_out', 'cache_read', 'cache_write', 'premium_requests', 'cost'].map((field) => [
-      field,
-      sumOf(rows, field),
-    ]),
+    ['total_in', 'total_out', 'cache_read', 'cache_write', 'premium_requests'].map((field) => [field, sumOf(rows, field)]),
+  ),
+  cost: shownCost(
+    sumOf(rows, 'cost'),
+    count(rows, ({ unpriced_models }) => unpriced_models.length > 0),
   ),
 });
-type UsageRow = ReturnType<typeof toUsageRow> & { cost?: number };
+type UsageRow = ReturnType<typeof toUsageRow>;
 
-const costOf = (row: UsageRow) => (row as unknown as { cost: number }).cost;
+const costOf = ({ cost }: UsageRow) => cost ?? 0;
 const compareRows = (one: UsageRow, other: UsageRow) =>
   (one.at ?? '').localeCompare(other.at ?? '') || costOf(other) - costOf(one) || other.runs - one.runs;
 

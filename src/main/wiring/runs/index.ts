@@ -5,6 +5,7 @@ import { providerDestination } from '../../../domain/destinations.ts';
 import { webhookSender } from '../../../egress/webhook-sender.ts';
 import { deltaPublishers } from '../../../events/publisher.ts';
 import { measurePool, measurePublishers, measureRuntime, measureWebhooks, timeWork } from '../../../observe/measured.ts';
+import { getPrices } from '../../../runtimes/prices.ts';
 import { redactOutcome, redactRuntime } from '../../../runtimes/redacted.ts';
 import type { ModelRuntime } from '../../../runtimes/runtime.ts';
 import { type ModelCaller, selectRuntime } from '../../../runtimes/select.ts';
@@ -94,6 +95,10 @@ export async function createActivityPorts(
     definition,
     now,
     openRuntime: openRuntime,
+    async findPresentPrices(provider_id) {
+      const provider = await store.providers.find(provider_id);
+      return provider ? getPrices(provider) : {};
+    },
     default_model: setting.default_runtime.model,
     selectAnswerer: (run, { provider, exchange_limits }) =>
       openRuntime(run, { provider, ...(exchange_limits && { exchange_limits }) }),

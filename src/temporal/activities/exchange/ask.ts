@@ -16,6 +16,7 @@ import type { Exchange } from '../../../runtimes/runtime.ts';
 import { type Fitted, type FitWork, fitTranscript, isRoomy, readNamedWindow, refitTranscript } from '../fit.ts';
 import { listStartEvents } from '../offered.ts';
 import { reserve } from '../reserve.ts';
+import { addPresentPrices, requirePrices } from '../unpriced.ts';
 import type { ExchangeAttempt } from './attempt.ts';
 import type { StartedStep } from './begin.ts';
 import type { ModelAnswer } from './record.ts';
@@ -30,10 +31,15 @@ export async function askModel(work: ExchangeAttempt, started: StartedStep): Pro
   const { claim, signal } = started;
   if (order.step === 1 && definition.repository) await checkOut(work, definition.repository, started);
   // Nothing is paid for, and no failure noted, before the record counts this attempt.
-  const { offered, selected } = await equip(work, started).finally(() => claim);
+  const equipped = await equip(work, started).finally(() => claim);
+  const { offered } = equipped;
+  const selected = await addPresentPrices({ ports, run, definition, step: order.step }, equipped.selected);
   work.prices = selected.prices;
   const instructions = buildInstructions(definition);
   const about = { ports, run, definition, step: order.step, selected, instructions, tools: offered.map(toToolSpec) };
+  // A summary asks the model, too.
+  if ((await requirePrices({ ...about, ports }, selected, listTexts(instructions, started.transcript))) === 'waiting')
+    return 'waiting';
   const fit = await fitTranscript(about, started.transcript, signal);
   try {
     return await sendFitted(work, started, { about, fit, offered });
@@ -80,6 +86,11 @@ interface Sending {
   offered: OfferedTool[];
 }
 
+const listTexts = (instructions: string, transcript: readonly TranscriptMessage[]) => [
+  instructions,
+  ...transcript.map(({ content }) => content),
+];
+
 /** Sends a transcript that fits, unless the run's budget does not allow it. */
 async function sendFitted(
   work: ExchangeAttempt,
@@ -90,7 +101,9 @@ async function sendFitted(
   const { selected } = about;
   const { signal } = started;
   work.run = fit.run;
-  if ((await reserve({ ...about, ports, ...fit })) === 'waiting') return 'waiting';
+  const asking = { ...about, ports, ...fit };
+  if ((await requirePrices(asking, selected, listTexts(about.instructions, fit.transcript))) === 'waiting') return 'waiting';
+  if ((await reserve(asking)) === 'waiting') return 'waiting';
   const publisher = ports.publisher(started.publishDelta);
   const holds_back_text = ports.holdsBack(definition);
   const so_far: UsageSoFar = { request_tokens: fit.tokens, reported: null, unreported: '' };

@@ -14,6 +14,7 @@ import type { ParkBehind } from '../continuity.ts';
 import type { FitPorts } from '../fit.ts';
 import type { StartPorts } from '../offered.ts';
 import type { ToolsAsked } from '../tools-asked.ts';
+import type { PricePorts } from '../unpriced.ts';
 
 /** The inputs of one attempt of a step. */
 export interface ExchangeAttempt {
@@ -27,7 +28,12 @@ export interface ExchangeAttempt {
   so_far?: UsageSoFar;
 }
 
-export interface ExchangePorts extends AdmissionPorts, ContextPorts, StartPorts, Omit<FitPorts, 'runs'> {
+export interface ExchangePorts
+  extends AdmissionPorts,
+    ContextPorts,
+    StartPorts,
+    Omit<FitPorts, 'runs'>,
+    Omit<PricePorts, 'runs'> {
   runs: Omit<RunStore, 'freezeToolset' | 'note' | 'settle'>;
   halts: Halts;
   definition(hash: string): Promise<Definition>;

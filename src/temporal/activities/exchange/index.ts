@@ -1,6 +1,7 @@
 import { ApplicationFailure } from '@temporalio/activity';
 import { estimateTokens } from '../../../domain/context-window.ts';
 import { findStepGap } from '../../../domain/continuity.ts';
+import { getAskedModel } from '../../../domain/definition.ts';
 import { ModelFailure } from '../../../domain/model-failure.ts';
 import type { ExchangeOrder, ExchangeResult } from '../../../domain/run-loop.ts';
 import { isTerminal } from '../../../domain/statuses.ts';
@@ -65,7 +66,7 @@ export async function exchangeStep(
 async function noteHalt({ ports, run, definition, order, prices = {}, so_far }: ExchangeAttempt): Promise<void> {
   if (!so_far) return;
   const answered = usageSoFar(so_far, estimateTokens);
-  const attempt_usage = toUsage(answered, { asked: definition.model, prices });
+  const attempt_usage = toUsage(answered, { asked: getAskedModel(definition), prices });
   const events = [createTaskEvents(run.task_id, ports.now).usage(addUsage(run, attempt_usage))];
   const attempt_note = { step: order.step, model: answered.model, usage: attempt_usage, events };
   await ports.runs.noteHalted(run, attempt_note).catch(() => false);
@@ -80,7 +81,7 @@ async function noteFailure(
   const { final, delay_ms } = retryDelay(failure, { errors: run.errors, most_ms: ports.longest_wait_ms });
   const wait = `asking again in ${(delay_ms / 1_000).toFixed(1)} s`;
   const { log, usage } = createTaskEvents(run.task_id, ports.now);
-  const attempt_usage = answer ? toUsage(answer, { asked: definition.model, prices }) : NO_USAGE;
+  const attempt_usage = answer ? toUsage(answer, { asked: getAskedModel(definition), prices }) : NO_USAGE;
   const retried = log(code === 'rate_limited' ? 'rate_limited' : 'retry', `${storable(message)}; ${wait}`, {
     step: order.step,
     error_code: code,

@@ -1,5 +1,5 @@
 import { ApplicationFailure } from '@temporalio/activity';
-import type { OfferedTool } from '../../../domain/definition.ts';
+import { getAskedModel, type OfferedTool } from '../../../domain/definition.ts';
 import { isUnknownFinish } from '../../../domain/finish.ts';
 import { parseResponse } from '../../../domain/json-answers.ts';
 import { invalidAnswer, repairRequest } from '../../../domain/output-schema.ts';
@@ -80,7 +80,7 @@ async function buildEntry(
   const rejected = final ? await findRejection(work, content) : null;
   const output_format = definition.output_schema ? 'json' : definition.settings.output_format;
   const tool_calls = calls.map(({ call_id, name, arguments: args }) => ({ call_id, name, arguments: args }));
-  const attempt_usage = toUsage(reply, { asked: definition.model, prices: selected.prices });
+  const attempt_usage = toUsage(reply, { asked: getAskedModel(definition), prices: selected.prices });
   const texts = [...piecesOfText(content, DELTA_CHARACTERS)].map((piece) => delta(piece));
   const resent = [log('attempt_reset', 'The whole text is sent again', { step: order.step }), ...texts];
   const entry: StepRecord = {

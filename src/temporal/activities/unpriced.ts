@@ -1,0 +1,58 @@
+import { ApplicationFailure } from '@temporalio/activity';
+import { estimateTokens } from '../../domain/context-window.ts';
+import type { Definition, ModelPrices } from '../../domain/definition.ts';
+import { storable } from '../../domain/transcript.ts';
+import { describeUnpriced, findUncountable } from '../../domain/unpriced.ts';
+import { createTaskEvents } from '../../events/task-events.ts';
+import type { SelectedRuntime } from '../../runtimes/select.ts';
+import type { OpenRun, RunStore } from '../../store/runs/runs.ts';
+import { UNPRICED_HALT } from '../names.ts';
+import { staleAttempt } from './attempt.ts';
+
+export interface PricePorts {
+  runs: Pick<RunStore, 'wait'>;
+  /** Returns what the models of a provider cost now; nothing if it was deleted. */
+  findPresentPrices(provider_id: string): Promise<ModelPrices>;
+  now(): string;
+}
+
+interface Asking {
+  ports: PricePorts;
+  run: OpenRun;
+  definition: Definition;
+  step: number;
+}
+
+/**
+ * Returns the runtime with the prices of today for what the pinned ones lack, if the run limits dollars: a person may have set a
+ * price since.
+ */
+export async function addPresentPrices({ ports, run, definition }: Asking, selected: SelectedRuntime): Promise<SelectedRuntime> {
+  const { provider } = definition;
+  if (!provider || !findUncountable(run, definition, selected.prices)) return selected;
+  return { ...selected, prices: { ...(await ports.findPresentPrices(provider.id)), ...selected.prices } };
+}
+
+/**
+ * Checks that the cost of a run that limits dollars can be counted. Returns `waiting` if it cannot and the run waits for a price or
+ * another budget. Throws if the budget demands that the run is halted. `texts`: about what the next call sends.
+ */
+export async function requirePrices(
+  { ports, run, definition, step }: Asking,
+  { prices }: Pick<SelectedRuntime, 'prices'>,
+  texts: readonly string[],
+): Promise<'go' | 'waiting'> {
+  const unpriced = findUncountable(run, definition, prices);
+  if (!unpriced) return 'go';
+  const { on_exhausted } = (run.budget ?? definition.budget)!;
+  const tokens = texts.reduce((sum, text) => sum + estimateTokens(text), 0);
+  const reason = storable(`${describeUnpriced(unpriced)}. The next call sends about ${tokens} tokens`);
+  const { log, status } = createTaskEvents(run.task_id, ports.now);
+  const model = unpriced.model === null ? null : storable(unpriced.model);
+  const event = log('unpriced_model', reason, { step, on_exhausted, model, provider: unpriced.provider, tokens });
+  const waits = on_exhausted === 'wait';
+  const events = waits ? [event, status('waiting', run.turns)] : [event];
+  if (!(await ports.runs.wait(run, { step, events }))) throw staleAttempt();
+  if (waits) return 'waiting';
+  throw ApplicationFailure.nonRetryable(reason, UNPRICED_HALT);
+}
