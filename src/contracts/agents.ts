@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { FilterQuery, Id, JsonRecord, Name, protective, Tags, TOOL_EFFECTS, toPatchSchema, type Warning } from './common.ts';
 import { crud } from './endpoint.ts';
+import { FallbackFields, StoredFallbacks } from './fallbacks.ts';
 import { ModelName } from './model-name.ts';
 import { ToolDefinition } from './tool-definitions.ts';
 
@@ -39,6 +40,7 @@ export const AgentCreate = z
       .default([])
       .meta({ description: 'MCP servers the run cannot do without: if one is unreachable, the run fails' }),
     provider_id: Id.nullable().default(null).meta({ description: 'Null selects the default runtime' }),
+    ...FallbackFields,
   })
   .meta({ id: 'AgentCreate' });
 
@@ -78,6 +80,7 @@ export const Agent = z
     custom_tool_ids: StoredIds,
     knowledge_source_ids: StoredIds,
     required_mcp_servers: StoredIds,
+    fallbacks: StoredFallbacks,
   })
   .meta({ id: 'Agent' });
 export type Agent = z.output<typeof Agent>;

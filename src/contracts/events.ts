@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { FALLBACK_REASONS } from '../domain/fallback-reasons.ts';
 import { ANSWER_ACTIONS } from '../domain/questions.ts';
 import { TASK_STATUSES } from '../domain/statuses.ts';
 import { Attachment } from './attachments.ts';
@@ -33,6 +34,18 @@ const FoundPassage = z
 const answered_by = z.enum(['recorded', 'stub', 'refused']).optional();
 const ran_at = z.literal('provider').optional().meta({ description: "Present if the call ran at the model's provider" });
 const by = z.string().meta({ description: 'The login of the person' });
+
+const AskedModel = z
+  .object({
+    provider_id: Id.nullable().meta({ description: 'Null: the default runtime' }),
+    provider: z.string().nullable(),
+    model: z.string().nullable().meta({ description: "Null: the default of the provider's endpoint" }),
+  })
+  .meta({ id: 'AskedModel' });
+
+const FallbackModel = AskedModel.extend({
+  position: z.int().meta({ description: 'Its place among the fallbacks; 0: the model of the run itself, again' }),
+}).meta({ id: 'FallbackModel' });
 
 /** The log events of a run by name. */
 export const LOG_EVENTS = {
@@ -127,6 +140,13 @@ export const LOG_EVENTS = {
     call_id: z.string().optional(),
     error_code: z.string().optional(),
     wait_ms: z.number().optional(),
+  }),
+  fallback: defineEvent('A model failed for good, and a fallback is asked instead; `detail` names both and the failure.', {
+    step,
+    reason: z.enum(FALLBACK_REASONS),
+    error_code: z.string(),
+    from: AskedModel,
+    to: FallbackModel,
   }),
   attempt_reset: defineEvent('A step is repeated: drop its unfinished text.', { step }),
   rate_limited: defineEvent('A step waits for the rate limit of its provider.', {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { alsoTaken, ExchangeLimitFields, JsonRecord, Name, Needs, toPatchSchema, UntaggedQuery } from './common.ts';
 import { crud, endpoint, IdParams } from './endpoint.ts';
+import { FallbackFields, StoredFallbacks } from './fallbacks.ts';
 import { ModelName } from './model-name.ts';
 
 const PROVIDER_TYPES = ['openai', 'azure_openai', 'openai_compatible', 'anthropic', 'anthropic_messages'] as const;
@@ -50,13 +51,16 @@ export const ProviderCreate = z
       description:
         'Context window of its models, in tokens; null: what the endpoint names, otherwise from the table of known models',
     }),
+    ...FallbackFields,
     ...ExchangeLimitFields,
   })
   .meta({ id: 'ProviderCreate' });
 
 export const ProviderUpdate = toPatchSchema(ProviderCreate).meta({ id: 'ProviderUpdate' });
 
-export const Provider = z.object({ ...JsonRecord, ...ProviderCreate.shape, needs: Needs }).meta({ id: 'Provider' });
+export const Provider = z
+  .object({ ...JsonRecord, ...ProviderCreate.shape, fallbacks: StoredFallbacks, needs: Needs })
+  .meta({ id: 'Provider' });
 export type Provider = z.output<typeof Provider>;
 
 /** The settings that reach a provider's endpoint. They hold the key itself, since nothing is stored yet. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { FALLBACK_REASONS } from '../domain/fallback-reasons.ts';
 import { Attachment } from './attachments.ts';
 import { PinnedCallSettings } from './call-settings.ts';
 import { Id, Timestamp, TOOL_EFFECTS } from './common.ts';
@@ -7,21 +8,30 @@ import { ForkedFrom } from './events.ts';
 import { ToolCallRecord } from './tasks.ts';
 import { UsageCounts } from './usage-counts.ts';
 
+const BundledProvider = z.object({
+  id: Id,
+  name: z.string(),
+  provider_type: z.string(),
+  default_model: z.string().nullable(),
+  requests_per_minute: z.int().nullable(),
+  price_table: z.record(z.string(), z.looseObject({ input: z.number(), output: z.number() })),
+});
+
+export const BundledFallback = z.object({
+  on: z.array(z.enum(FALLBACK_REASONS)),
+  model: z.string().nullable(),
+  provider: BundledProvider.optional().meta({ description: 'Absent: the provider of the definition' }),
+  missing: z.string().optional().meta({ description: 'The id of a provider that did not exist' }),
+});
+
 /** The definition that a run was pinned with, without addresses, connection configurations and source code. */
 export const BundledDefinition = z.object({
   agent: z.object({ id: Id, name: z.string(), system_prompt: z.string() }),
   workflow: z.object({ id: Id, title: z.string().nullable() }),
   model: z.string().nullable(),
-  provider: z
-    .object({
-      id: Id,
-      name: z.string(),
-      provider_type: z.string(),
-      default_model: z.string().nullable(),
-      requests_per_minute: z.int().nullable(),
-      price_table: z.record(z.string(), z.looseObject({ input: z.number(), output: z.number() })),
-    })
-    .nullable(),
+  provider: BundledProvider.nullable(),
+  fallbacks: z.array(BundledFallback).optional(),
+  fallback_minutes: z.int().optional(),
   settings: z.object({
     max_turns: z.int(),
     output_format: z.string(),
@@ -109,6 +119,9 @@ const BundledStep = z.object({
   step: z.int(),
   copied: z.boolean(),
   model: z.string().nullable(),
+  provider_id: z.string().nullable().optional(),
+  provider_name: z.string().nullable().optional(),
+  fallback: z.int().optional(),
   attempts: z.int(),
   errors: z.int(),
   error: z.string().nullable(),
@@ -145,6 +158,7 @@ export const RunBundle = z
     definition: BundledDefinition,
     runtime: z.object({
       context_window: z.int(),
+      fallback_windows: z.array(z.int()).optional().meta({ description: 'Those of the fallbacks, in their order' }),
       keeps_context: z.boolean().meta({ description: 'The conversation is kept by the vendor, so nothing is compacted' }),
     }),
     tools: z.array(ToolSpec).meta({ description: 'As they were offered to the model' }),

@@ -21,7 +21,9 @@ export const RunSpan = z
     detail: z.string().nullable(),
     copied: z.boolean().meta({ description: 'Copied from the source run of this fork, with its times' }),
     start: Timestamp.nullable().meta({ description: 'Null: not started' }),
-    end: Timestamp.nullable().meta({ description: 'Null: not ended. A retry ends when the next attempt is due' }),
+    end: Timestamp.nullable().meta({
+      description: 'Null: not ended. A retry ends when the next attempt is due; with a fallback, at once',
+    }),
   })
   .meta({ id: 'RunSpan', description: 'A model call, a tool call, the wait before a retry, or a wait for a person or a budget' });
 export type RunSpan = z.output<typeof RunSpan>;

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { AgentCreate } from './agents.ts';
 import { QueryFlag, Warning } from './common.ts';
 import { endpoint, IdParams } from './endpoint.ts';
+import { StoredFallbacks } from './fallbacks.ts';
 import { GuardrailCreate } from './guardrails.ts';
 import { KnowledgeSourceCreate } from './knowledge.ts';
 import { ScheduledAgentCreate } from './scheduled-agents.ts';
@@ -35,6 +36,7 @@ export const ExportedAgent = z
     knowledge_source_ids: Ids,
     required_mcp_servers: Ids,
     provider_id: z.string().nullable().default(null),
+    fallbacks: StoredFallbacks,
   })
   .meta({ id: 'ExportedAgent' });
 export const ExportedWorkflow = z

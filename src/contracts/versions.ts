@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ExchangeLimitFields, Id, ListQuery, Timestamp } from './common.ts';
 import { endpoint, IdParams } from './endpoint.ts';
-import { BundledDefinition } from './run-bundles.ts';
+import { BundledDefinition, BundledFallback } from './run-bundles.ts';
 
 const PinnedTool = z.looseObject({ kind: z.enum(['custom', 'builtin', 'definition', 'hosted', 'client']), name: z.string() });
 
@@ -20,20 +20,28 @@ const PinnedServer = z.object({
   required: z.boolean(),
 });
 
+/** What a version adds to the provider of a bundle. */
+const VersionProvider = BundledDefinition.shape.provider.unwrap().extend({
+  api_key_token_name: z.string().nullable(),
+  base_url: z.string().nullable(),
+  auth_type: z.string(),
+  azure_api_version: z.string().nullable(),
+  azure_deployment: z.string().nullable(),
+  context_window: z.int().nullable(),
+  price_table: z.record(z.string(), z.unknown()),
+});
+
 /** The definition that the runs of a version use. It holds names of stored tokens, never their values. */
 const VersionDefinition = BundledDefinition.extend({
-  provider: BundledDefinition.shape.provider
-    .unwrap()
-    .extend({
-      api_key_token_name: z.string().nullable(),
-      base_url: z.string().nullable(),
-      auth_type: z.string(),
-      azure_api_version: z.string().nullable(),
-      azure_deployment: z.string().nullable(),
-      context_window: z.int().nullable(),
-      price_table: z.record(z.string(), z.unknown()),
-    })
-    .nullable(),
+  provider: VersionProvider.nullable(),
+  fallbacks: z
+    .array(
+      BundledFallback.extend({
+        provider: VersionProvider.optional(),
+        exchange_limits: z.object(ExchangeLimitFields).optional(),
+      }),
+    )
+    .optional(),
   knowledge_source_ids: z.array(z.string()).optional(),
   not_joined: z.array(z.string()).optional(),
   tools: z.array(PinnedTool),

@@ -1,5 +1,6 @@
 import type { BudgetLimits } from './budget.ts';
 import type { ToolEffect } from './effects.ts';
+import type { FallbackReason } from './fallback-reasons.ts';
 import { MEMORY_TOOLS } from './memory.ts';
 import type { RunGuards, ToolOrigin } from './tool-guards.ts';
 
@@ -33,6 +34,23 @@ export interface Definition extends RunGuards {
   forced_tools?: string[];
   /** The limits of one exchange with the model; absent: the installation's. */
   exchange_limits?: ExchangeLimits;
+  /** Who is asked instead if the model fails, in order; absent: nobody. */
+  fallbacks?: PinnedFallback[];
+  /** The minutes that the run stays with a fallback before it asks its own model again; absent: it stays. */
+  fallback_minutes?: number;
+}
+
+/** A model that is asked if another one of the run has failed for one of the reasons. */
+export interface PinnedFallback {
+  on: FallbackReason[];
+  /** The model's name; null: the default of the provider. */
+  model: string | null;
+  /** Absent: the provider of the definition. */
+  provider?: PinnedProvider;
+  /** The limits of one exchange, with another provider. */
+  exchange_limits?: ExchangeLimits;
+  /** The id of a provider that did not exist when the task was created. */
+  missing?: string;
 }
 
 /** The limits of one exchange with the model; null: the installation's. */

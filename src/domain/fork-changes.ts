@@ -136,13 +136,18 @@ function listChangeErrors(source: Definition, changes: DefinitionChanges, parts:
  * one.
  */
 function withModel(source: Definition, { provider_id, model }: DefinitionChanges, parts: ForkParts): Definition {
-  if (provider_id === undefined || provider_id === (source.provider?.id ?? null))
-    return model === undefined ? source : { ...source, model: model ?? source.provider?.default_model ?? null };
+  if (provider_id === undefined || provider_id === (source.provider?.id ?? null)) {
+    const own_model = model === undefined ? source.model : (model ?? source.provider?.default_model ?? null);
+    return own_model === source.model ? source : { ...withoutFallbacks(source), model: own_model };
+  }
   const provider = provider_id === null ? null : parts.provider;
-  const { exchange_limits: _, ...rest } = source;
+  const { exchange_limits: _, ...rest } = withoutFallbacks(source);
   const limits = parts.exchange_limits ? { exchange_limits: parts.exchange_limits } : {};
   return { ...rest, ...limits, provider, model: model ?? provider?.default_model ?? null };
 }
+
+/** Who names a model wants its answer: what stood in for the source's model does not stand in for this one. */
+const withoutFallbacks = ({ fallbacks: _, fallback_minutes: __, ...rest }: Definition): Definition => rest;
 
 /**
  * Applies the change of tools. Tools of the source stay as they are pinned. Custom tools pinned without an id, by early versions,

@@ -1,4 +1,5 @@
 import { Counter, Histogram, Registry } from 'prom-client';
+import type { FallbackReason } from '../domain/fallback-reasons.ts';
 import type { TerminalStatus } from '../domain/statuses.ts';
 import type { ExchangeUsage } from '../domain/usage.ts';
 
@@ -9,6 +10,8 @@ export interface Meters {
   modelAsked(call: { model: string | null; outcome: CallOutcome; seconds: number }): void;
   /** Counts an answer of a model; `cost` is in US dollars. */
   modelAnswered(answer: { model: string | null; usage: ExchangeUsage; cost: number }): void;
+  /** Counts a run that went on with another model. */
+  fellBack(reason: FallbackReason): void;
   toolCalled(call: { tool: string; outcome: CallOutcome; seconds: number }): void;
   /** Counts an MCP server that was unreachable or broke the connection. */
   mcpFailed(server: string): void;
@@ -67,6 +70,7 @@ export function createMeters(): Meters {
   const model = histogram('perdura_model_call_duration_seconds', 'Time of one call of a model', ['model', 'outcome'], SECONDS);
   const tokens = counter('perdura_model_tokens_total', 'Tokens of answers', ['model', 'kind']);
   const cost = counter('perdura_model_cost_dollars_total', 'Cost of answers of models with a price', ['model']);
+  const fallbacks = counter('perdura_model_fallbacks_total', 'Switches of runs to another model', ['reason']);
   const tool = histogram('perdura_tool_call_duration_seconds', 'Time of one call of a tool', ['tool', 'outcome'], SECONDS);
   const mcp = counter('perdura_mcp_errors_total', 'Failures to reach or use an MCP server', ['server']);
   const webhooks = counter('perdura_webhook_attempts_total', 'Attempts to deliver a webhook', ['outcome']);
@@ -91,6 +95,7 @@ export function createMeters(): Meters {
       tokens.inc({ model: label, kind: 'cache_write' }, usage.cache_write);
       cost.inc({ model: label }, dollars);
     },
+    fellBack: (reason) => fallbacks.inc({ reason }),
     toolCalled: ({ tool: name, outcome, seconds }) => tool.observe({ tool: names.tool(name), outcome }, seconds),
     mcpFailed: (server) => mcp.inc({ server: names.server(server) }),
     webhookSent: (outcome) => webhooks.inc({ outcome }),

@@ -52,7 +52,7 @@ function withoutLimits(bundle: RunBundle): RunBundle {
     ...bundle,
     task: { ...bundle.task, budget: null },
     definition: { ...bundle.definition, budget: null },
-    runtime: { ...bundle.runtime, context_window: Number.MAX_SAFE_INTEGER },
+    runtime: { keeps_context: bundle.runtime.keeps_context, context_window: Number.MAX_SAFE_INTEGER },
   };
 }
 

@@ -50,7 +50,8 @@ export function replayMemory(recording: Recording, { compare, note }: Difference
     async open(_, step) {
       const planned_calls = listCalls(step).map(({ call_id, name }) => ({ call_id, name }));
       const seconds = run.started_at && (Date.parse(recording.timeAt(step)) - run.started_at.getTime()) / 1000;
-      return { ...run, seconds, recorded: done.has(step), messages: inOrder(), calls: planned_calls };
+      const fallback = recording.fallbackAt(step);
+      return { ...run, seconds, fallback, recorded: done.has(step), messages: inOrder(), calls: planned_calls };
     },
     async begin(_, { step, turns, messages: new_messages }: Begin) {
       run = { ...run, status: 'running', turns };

@@ -1,6 +1,7 @@
 import type { RunBundle } from '../contracts/run-bundles.ts';
-import type { Definition } from '../domain/definition.ts';
+import type { Definition, PinnedProvider } from '../domain/definition.ts';
 import type { CallDecision } from '../domain/effects.ts';
+import type { RunFallback } from '../domain/fallback.ts';
 import { NOT_CALLED, OUTCOME_UNKNOWN, type TranscriptMessage } from '../domain/transcript.ts';
 import type { ModelReply } from '../runtimes/runtime.ts';
 import type { OpenRun } from '../store/runs/runs.ts';
@@ -32,6 +33,13 @@ export function openRecording(bundle: RunBundle, resumed_at?: number) {
     /** The first step that the run made itself; earlier ones were copied. */
     begun_at,
     step: (step: number) => steps.get(step),
+    /** Returns where the run was among its fallbacks at a step. Its failures are not in the record. */
+    fallbackAt(step: number): RunFallback | null {
+      const fallen = bundle.steps.filter(({ fallback = 0 }) => fallback > 0);
+      if (fallen.length === 0) return null;
+      const answered = Object.fromEntries(fallen.map((one) => [one.step, one.fallback!]));
+      return { position: answered[step] ?? 0, step, reason: 'unreachable', failures: [], seconds: 0, answered };
+    },
     /** Returns when a step began; if it has no answer on record, when the run ended. */
     timeAt(at: number): string {
       const { started_at, ended_at } = steps.get(at)!;
@@ -113,25 +121,38 @@ export const toPlainMessage = ({
 
 /** Converts the definition to the form of the loop, which does not need the parts that a bundle leaves out. */
 export function toDefinition({ definition, hosted_tools = [] }: RunBundle): Definition {
-  const { provider, guardrails, ...same } = definition;
+  const { provider, guardrails, fallbacks, ...same } = definition;
   return {
     ...same,
     ...(guardrails ? { guardrails } : {}),
-    provider: provider && {
-      api_key_token_name: null,
-      base_url: null,
-      auth_type: '',
-      azure_api_version: null,
-      azure_deployment: null,
-      ...provider,
-      context_window: null,
-      requests_per_minute: null,
-    },
+    provider: provider && toProvider(provider, null),
+    ...(fallbacks
+      ? {
+          fallbacks: fallbacks.map(({ provider: own, ...fallback }) => ({
+            ...fallback,
+            ...(own ? { provider: toProvider(own, LEFT_OUT) } : {}),
+          })),
+        }
+      : {}),
     tools: hosted_tools.map((tool) => ({ kind: 'hosted', name: tool.name, tool })),
     webhooks: { completed: null, error: null },
     repository: null,
   };
 }
+
+/** Stands for the address of a fallback, which never is a vendor that keeps the conversation. */
+const LEFT_OUT = 'https://left-out.invalid';
+
+const toProvider = (provider: NonNullable<RunBundle['definition']['provider']>, base_url: string | null): PinnedProvider => ({
+  api_key_token_name: null,
+  base_url,
+  auth_type: '',
+  azure_api_version: null,
+  azure_deployment: null,
+  ...provider,
+  context_window: null,
+  requests_per_minute: null,
+});
 
 /** Returns a task as the activities see it before its first step. */
 export function freshRun({ task, definition }: RunBundle): OpenRun {
@@ -147,6 +168,7 @@ export function freshRun({ task, definition }: RunBundle): OpenRun {
     halt_requested: false,
     definition_hash: '',
     cursor: null,
+    fallback: null,
     toolset: null,
     turns: 0,
     budget: definition.budget,

@@ -127,13 +127,7 @@ export function createReplayPorts(work: Replaying, model = createReplayRuntime(w
   const { recording, memory } = work;
   const { bundle } = recording;
   const definition = toDefinition(bundle);
-  const { context_window, keeps_context } = bundle.runtime;
-  const runtime = {
-    runtime: model,
-    prices: bundle.definition.provider?.price_table ?? {},
-    custom_tools: true,
-    keeps_context,
-  };
+  const { context_window, fallback_windows = [], keeps_context } = bundle.runtime;
   return {
     runs: memory.runs,
     ledger: memory.ledger,
@@ -141,7 +135,12 @@ export function createReplayPorts(work: Replaying, model = createReplayRuntime(w
     forks: { listRecords: async () => ({ recorded: [], earlier: [] }) },
     definition: async () => definition,
     parkBehind: async () => {},
-    openRuntime: async () => runtime,
+    openRuntime: async (_, { provider }) => ({
+      runtime: model,
+      prices: provider?.price_table ?? {},
+      custom_tools: true,
+      keeps_context: keeps_context && provider?.id === definition.provider?.id,
+    }),
     default_model: null,
     // The bundle does not say what was known about prices, and nobody pays.
     findPresentPrices: async () => FREE,
@@ -162,8 +161,13 @@ export function createReplayPorts(work: Replaying, model = createReplayRuntime(w
     client_wait_ms: 0,
     recall: async () => [],
     lookUp: async () => ({ items: [], warnings: [] }),
-    findContextWindow: () => ({ tokens: context_window, from: 'provider' }),
+    findContextWindow: ({ fallback }) => ({
+      tokens: fallback_windows[(fallback?.position ?? 0) - 1] ?? context_window,
+      from: 'provider',
+    }),
     keepWindow: async () => {},
+    findNamedWindow: async () => null,
+    countFallback: () => {},
     judge: async (run_definition, text, facts) => findWithheldVerdict(work) ?? work.judge(run_definition, text, facts),
     listOutputErrors: work.listOutputErrors,
     holdsBack: () => true,

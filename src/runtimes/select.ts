@@ -58,7 +58,7 @@ export interface SelectedRuntime {
 
 /** The input that selects the runtime. Without `tools` it is for a chat, for which the vendor's sessions are unsuitable. */
 type Selecting = Pick<Definition, 'provider'> &
-  Partial<Pick<Definition, 'tools' | 'mcp_servers' | 'exchange_limits' | keyof RunGuards>>;
+  Partial<Pick<Definition, 'tools' | 'mcp_servers' | 'exchange_limits' | 'fallbacks' | keyof RunGuards>>;
 
 /** Selects the runtime of a provider and the tools it gets. This is the only place that maps them. */
 export async function selectRuntime(
@@ -120,13 +120,16 @@ async function selectUnboundedRuntime(
 
 function vendorRuntime(
   provider: PinnedProvider,
-  { tools = [], mcp_servers = [], approval_tools = [], ...guards }: Selecting,
+  { tools = [], mcp_servers = [], approval_tools = [], fallbacks, ...guards }: Selecting,
   client: Anthropic,
 ): SelectedRuntime {
   const vendor_builtins = tools.flatMap((tool) =>
     tool.kind === 'builtin' && findBuiltin(tool.name)?.at_vendor ? tool.name : [],
   );
-  const { builtins, takes_servers } = pickUnguarded(vendor_builtins, { approval_tools, ...guards });
+  // Another model could not go on with files and connections that are at this vendor.
+  const { builtins, takes_servers } = fallbacks
+    ? { builtins: [], takes_servers: false }
+    : pickUnguarded(vendor_builtins, { approval_tools, ...guards });
   const vendor_servers = (takes_servers ? mcp_servers : []).flatMap((server) => {
     const url = findPlainUrl(server);
     return url ? [{ id: server.id, name: server.name, url, allowed_tools: server.allowed_tools }] : [];

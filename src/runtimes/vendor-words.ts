@@ -45,12 +45,14 @@ const KEY_SENTENCES =
 export const isRefusedKey = ({ message }: VendorError, status: number | undefined): boolean =>
   status === 400 && KEY_SENTENCES.test(message);
 
-const MODEL_NAMES = /^(?:model_?not_?(?:found|exists?)|invalid_model|unknown_model)$/;
-const MODEL_SENTENCES = /^model not exist|is not a valid model\b|^invalid model\b|model identifier is invalid/i;
+const MODEL_NAMES =
+  /^(?:model_?not_?(?:found|exists?)|invalid_model|unknown_model|model_(?:decommissioned|deprecated|retired|discontinued))$/;
+const MODEL_SENTENCES =
+  /^model not exist|is not a valid model\b|^invalid model\b|model identifier is invalid|\bmodel\b[^.]{0,100}\bhas been (?:decommissioned|deprecated|retired|discontinued)/i;
 
-/** True for a model that the endpoint does not know, reported as a bad request. */
+/** True for a model that the endpoint does not know, or no longer, reported as a bad request. */
 export const isUnknownModel = ({ names, message }: VendorError, status: number | undefined): boolean =>
-  (status === 400 || status === 422) && (names.some((name) => MODEL_NAMES.test(name)) || MODEL_SENTENCES.test(message));
+  [400, 410, 422].includes(status ?? 0) && (names.some((name) => MODEL_NAMES.test(name)) || MODEL_SENTENCES.test(message));
 
 const LOADING =
   /load(?:ing)? (?:the )?model|model\b[^.]{0,80}\b(?:is|are|still|being|currently)\b[^.]{0,20}\bload(?:ing|ed)|loading model|warming up|cold start|model is starting|not ready yet|model[^.]{0,40}not (?:yet )?ready/i;

@@ -27,7 +27,7 @@ const planned = { call_id: '1-1', name: 'write', arguments: '{}', position: 0, e
 const begin = (run: OpenRun) =>
   here.core.store.runs.begin(run, { step, turns: 0, denied: [], messages: [], events: eventsFor(run) });
 const recordOf = (run: OpenRun, calls: never[] = []) => ({
-  ...{ step, model: 'm', finish: 'stop', usage, messages: [message('It is done.')], calls },
+  ...{ step, model: 'm', provider: null, fallback: 0, finish: 'stop', usage, messages: [message('It is done.')], calls },
   ...{ cursor: null, response: undefined, published: null, events: eventsFor(run) },
 });
 
@@ -39,7 +39,8 @@ const OF_A_STEP: Record<string, (run: OpenRun) => Promise<unknown>> = {
   record: (run) => here.core.store.runs.record(run, recordOf(run)),
   compact: (run) => here.core.store.runs.compact(run, { step, message: message('summary'), usage, events: eventsFor(run) }),
   wait: (run) => here.core.store.runs.wait(run, { step, events: eventsFor(run) }),
-  noteError: (run) => here.core.store.runs.noteError(run, { step, error: 'late', model: 'm', usage, events: eventsFor(run) }),
+  noteError: (run) =>
+    here.core.store.runs.noteError(run, { step, error: 'late', model: 'm', fallback: null, usage, events: eventsFor(run) }),
   noteHalted: (run) => here.core.store.runs.noteHalted(run, { step, model: 'm', usage, events: eventsFor(run) }),
 };
 /** Of a run, whichever attempt it is; and what only reads. */

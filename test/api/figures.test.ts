@@ -274,7 +274,16 @@ const ELSEWHERE: Record<string, RegExp> = {
 const SETTINGS = new RegExp(
   `(^|[.\\]])(${[
     ...['max_turns', 'temperature', 'top_p', 'max_output_tokens', 'model_total_seconds', 'model_silence_seconds', 'pass_at'],
-    ...['requests_per_minute', 'context_window', 'window_minutes', 'min_runs', 'parallel', 'interval_value', 'jitter_seconds'],
+    ...[
+      'requests_per_minute',
+      'context_window',
+      'fallback_minutes',
+      'window_minutes',
+      'min_runs',
+      'parallel',
+      'interval_value',
+      'jitter_seconds',
+    ],
     ...['pause_after_failures', 'catchup_window_seconds', 'budget\\.\\w+', 'price_table\\.\\*?\\.?\\w+', 'price\\.\\w+'],
     'connect_seconds',
     ...['definition\\..*', 'graders\\[\\]\\..*'],

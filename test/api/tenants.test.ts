@@ -117,9 +117,16 @@ it(
   MINUTES,
 );
 
+const fallbacksTo = ({ first }: Matrix) => ({
+  fallbacks: [{ on: ['quota'], provider_id: first.ids.listed_provider, model: 'm' }],
+});
+
 /** The other fields that a field needs to name another tenant's resource. */
 const CONTEXT: Record<string, (matrix: Matrix) => object> = {
   'graders[].tool_id': ({ first }) => ({ graders: [{ type: 'python', tool_id: first.ids['custom-tools'] }] }),
+  'fallbacks[].provider_id': fallbacksTo,
+  'items[].fallbacks[].provider_id': (matrix) => ({ items: [{ name: 'falls', ...fallbacksTo(matrix) }] }),
+  'agents[].fallbacks[].provider_id': (matrix) => ({ agents: [{ name: 'falls', ...fallbacksTo(matrix) }] }),
   key: ({ first }) => ({ agent_id: first.ids.agents, scope: 'agent', workflow_id: null }),
 };
 

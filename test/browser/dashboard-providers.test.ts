@@ -5,6 +5,7 @@ import { describeInBrowser, it } from '../support/browser/browser.ts';
 import { signInAsAlice } from '../support/browser/dashboard.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { says } from '../support/peers/model-server.ts';
+import { openaiAt, outOfQuota, providerOf } from '../support/runs/fallbacks.ts';
 
 let here: TestInstallation;
 beforeAll(async () => {
@@ -47,5 +48,36 @@ describeInBrowser('a new provider', () => {
       ...{ name: 'ours', provider_type: 'openai_compatible', base_url: 'https://openrouter.ai/api/v1' },
       default_model: `openai/${chooseModel('openai', getToday())}`,
     });
+  });
+});
+
+describeInBrowser('fallbacks', () => {
+  it('are added to an agent one by one, and taken away again', async ({ page }) => {
+    await signInAsAlice(page, `${here.url}/dashboard/agents/new`);
+    await field(page, 'Name').fill('falls back');
+    const fallbacks = page.getByRole('group', { name: 'Fallbacks' });
+    await fallbacks.getByRole('button', { name: 'Add one' }).click();
+    await fallbacks.getByRole('combobox', { name: 'After these failures' }).fill('quota');
+    await page.keyboard.press('Enter');
+    await fallbacks.getByRole('textbox', { name: 'Model' }).fill('smaller');
+    await fallbacks.getByRole('button', { name: 'Add another' }).click();
+    await fallbacks.getByRole('button', { name: 'Remove 2' }).click();
+    await field(page, 'Minutes with a fallback').fill('19');
+    await page.getByRole('button', { name: 'Create agent' }).click();
+    await page.getByRole('heading', { name: 'falls back' }).waitFor();
+    const made = (await here.alice.ok(here.alice.get('/api/agents?q=falls'))) as unknown as object[];
+    expect(made).toMatchObject([{ fallbacks: [{ on: ['quota'], provider_id: null, model: 'smaller' }], fallback_minutes: 19 }]);
+  });
+
+  it('are named at the step that they answered, with the reason', async ({ page }) => {
+    const provider_id = await providerOf(here.alice, openaiAt(here.model.url, { name: 'first of two' }));
+    const spare = await providerOf(here.alice, openaiAt(here.model.url, { name: 'second of two', default_model: 'spare' }));
+    const fallbacks = [{ on: ['quota'], provider_id: spare }];
+    here.model.script(outOfQuota, says('From the second.'));
+    const task_id = await here.prompt(await here.workflow({ agent: { provider_id, model: null, fallbacks } }));
+    expect(await here.ended(task_id)).toMatchObject({ response: 'From the second.' });
+    await signInAsAlice(page, `${here.url}/dashboard/tasks/${task_id}?view=steps&step=1`);
+    await page.getByText('second of two (fallback 1)').waitFor();
+    await page.getByText('quota_exhausted').first().waitFor();
   });
 });

@@ -75,8 +75,9 @@ export default [
     id: 'money/cost-of-a-fork',
     file: 'src/store/runs/forks.sql.ts',
     symbol: 'copySteps',
-    text: 'ended_at) SELECT :fork_id::uuid, step, model, finish, started_at, ended_at',
-    replacement: 'ended_at, total_in) SELECT :fork_id::uuid, step, model, finish, started_at, ended_at, total_in',
+    text: 'ended_at) SELECT :fork_id::uuid, step, model, provider_id, provider_name, fallback, finish, started_at, ended_at',
+    replacement:
+      'ended_at, total_in) SELECT :fork_id::uuid, step, model, provider_id, provider_name, fallback, finish, started_at, ended_at, total_in',
     harm: 'The steps that a fork copies count as paid for twice.',
     tests: [{ file: 'test/temporal/forks.test.ts', name: 'starts with the messages that the model got before the step' }],
   },

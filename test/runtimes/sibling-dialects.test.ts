@@ -383,6 +383,16 @@ describe('a refusal counts as', () => {
       { code: 'unknown_model', recoverable: false },
     ],
     [
+      'a model that Groq has taken away',
+      refused(400, openai('The model `x` has been decommissioned and is no longer supported.', 'model_decommissioned')),
+      { code: 'unknown_model', recoverable: false },
+    ],
+    [
+      'a model that is gone, without a code',
+      refused(410, { error: { message: 'The model x has been retired; use y instead' } }),
+      { code: 'unknown_model', recoverable: false },
+    ],
+    [
       'a suspended account of Fireworks',
       refused(412, {
         error: 'Account x is suspended, possibly due to reaching the monthly spending limit or failure to pay past invoices.',

@@ -9,6 +9,7 @@ import { testParsers } from '../support/contract/parsers.ts';
 import { ALICE, startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { perdura } from '../support/machine/processes.ts';
 import { asks, fails, hangs, says } from '../support/peers/model-server.ts';
+import { outOfQuota } from '../support/runs/fallbacks.ts';
 import { until } from '../support/until.ts';
 
 const FOLDER = join(import.meta.dirname, 'bundles');
@@ -141,6 +142,16 @@ const SCENES: Record<string, () => Promise<string>> = {
   async failed() {
     const { workflow_id, names } = await made({ tools: [ADD] });
     here.model.script(asks({ name: names[0], args: { a: 1, b: 2 } }), fails(401));
+    return here.prompt(workflow_id);
+  },
+  async fallen() {
+    const spare = { provider_type: 'openai_compatible', base_url: here.model.url, default_model: 'spare' };
+    const price_table = { '*': { input: 13, output: 17 } };
+    const values = { ...spare, name: 'of the fallback', price_table, context_window: 1_900 };
+    const { id } = await here.alice.ok(here.alice.post('/api/providers', values));
+    const { workflow_id, names } = await made({ tools: [ADD], agent: { fallbacks: [{ on: ['quota'], provider_id: id }] } });
+    const add = (a: number) => asks({ name: names[0], args: { a, b: 2 } });
+    here.model.script(add(1), outOfQuota, add(3), says('Both.'));
     return here.prompt(workflow_id);
   },
   async halted() {

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { startWorkerProcess } from '../support/machine/processes.ts';
+import { asks, says, startModelServer } from '../support/peers/model-server.ts';
 import { agentAsks, agentSays, spends, startVendorServer, type VendorServer } from '../support/peers/vendor-server.ts';
+import { answersOf, openaiAt, providerOf } from '../support/runs/fallbacks.ts';
 import { reaches } from '../support/runs/run-facts.ts';
 
 let vendor: VendorServer;
@@ -76,6 +78,38 @@ it('a run that loses its worker during a session continues in that session and a
     await there.stop();
   }
 }, 120_000);
+
+it('a run leaves its session for a fallback and goes on with the files and results that it has', async () => {
+  await here.alice.post('/api/tokens', { name: 'vendor-key', value: 'k' });
+  const other = await startModelServer();
+  try {
+    const fallback_id = await providerOf(here.alice, openaiAt(other.url));
+    const session = { provider_type: 'anthropic', api_key_token_name: 'vendor-key', default_model: 'claude-left' };
+    const provider_id = await providerOf(here.alice, {
+      ...session,
+      fallback_minutes: 0,
+      fallbacks: [{ on: ['quota'], provider_id: fallback_id }],
+    });
+    const workflow_id = await here.workflow({ agent: { provider_id, model: null, builtin_tools: ['read', 'write'] } });
+    const error = { type: 'billing_error', message: 'No credit left', retry_status: { type: 'terminal' } };
+    vendor.script(
+      [...agentAsks({ name: 'write', input: { file_path: 'a.txt', content: 'Nineteen lines.' } })],
+      [{ type: 'session.error', error }],
+    );
+    other.script(asks({ name: 'read', args: { file_path: 'a.txt' } }), says('Read.'));
+    const task_id = await here.prompt(workflow_id);
+    expect(await here.ended(task_id)).toMatchObject({ status: 'completed', response: 'Read.' });
+    // Both models used tools of this side, and the session, which lacks what came later, was not asked again.
+    expect(vendor.agents.at(-1)!.tools).toMatchObject([{ type: 'custom' }, { type: 'custom' }]);
+    expect(other.requests[1]!.messages.at(-1)!.content).toContain('Nineteen lines.');
+    expect(other.requests[0]!.messages.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'tool']);
+    const places = (await answersOf(here, task_id)).map(({ fallback }: { fallback: number }) => fallback);
+    expect(places).toEqual([0, 1, 1]);
+    expect(vendor.sessions.at(-1)!.archived_at).not.toBeNull();
+  } finally {
+    await other.stop();
+  }
+});
 
 describe.each([
   { guarded: 'by name', agent: { approval_tools: ['bash'] } },

@@ -28,6 +28,40 @@ describe('what a form sends for an empty control', () => {
   });
 });
 
+describe('a form for a list of entries', () => {
+  const fields = toFields(z.object({ list: z.array(z.unknown()).default([]) }), {
+    list: { control: 'variants', entry: z.object({ name: z.string(), size: z.int().nullable().default(null) }) },
+  });
+
+  it('shows each entry with its fields, and sends them without anything else', () => {
+    const record = {
+      list: [
+        { name: 'a', size: 7 },
+        { name: 'b', size: null },
+      ],
+    };
+    const controls = toControls(fields, record);
+    expect(controls).toEqual({
+      list: [
+        { name: 'a', size: 7 },
+        { name: 'b', size: '' },
+      ],
+    });
+    expect(toWire(fields, controls)).toEqual({ values: record, faults: [] });
+    expect(toControls(fields, null)).toEqual({ list: [] });
+  });
+
+  it('says at which entry a value is missing', () => {
+    const { faults } = toWire(fields, {
+      list: [
+        { name: 'a', size: '' },
+        { name: '', size: '' },
+      ],
+    });
+    expect(faults).toEqual([{ path: 'list.1.name', message: 'Name is required' }]);
+  });
+});
+
 describe('a form for a new record', () => {
   it('begins with the defaults of the contract', () => {
     const shape = {

@@ -46,6 +46,7 @@ const ROWS: Record<(typeof SECRET_HOLDERS)[number], Row> = {
     },
     naming: ['api_key_token_name'],
     harmless: [
+      ...['fallbacks', 'fallback_minutes'],
       'name',
       'default_model',
       'requests_per_minute',

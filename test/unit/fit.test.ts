@@ -145,7 +145,7 @@ describe('a transcript that does not fit', () => {
     ['if the instructions are too long', [message({})], { instructions: tokens(10_000) }, /the rest cannot be compacted/],
   ])('fails the run %s', async (_, messages, world, words) => {
     const { fitted } = await fitMessages(messages, world);
-    expect(fitted).toMatchObject({ type: 'context_window_full', nonRetryable: true, message: expect.stringMatching(words) });
+    expect(fitted).toMatchObject({ code: 'context_window_full', recoverable: false, message: expect.stringMatching(words) });
     expect(fitted.message).toContain(`of ${WINDOW} tokens`);
   });
 

@@ -131,6 +131,19 @@ describe('the changes of a fork', () => {
     expect(fork({ builtin_tools: [] })).toEqual(source.tools_left_out);
   });
 
+  it('have no fallbacks with another provider or model: who names one wants its answer', () => {
+    const fallbacks = [{ on: ['quota' as const], model: 'spare' }];
+    const source: Definition = { ...SOURCE, fallbacks, fallback_minutes: 7 };
+    const fork = (changes: object, parts = {}) => changeDefinition(source, changes, { ...NOTHING, ...parts });
+    for (const changes of [{ model: 'large' }, { model: null }])
+      expect([fork(changes).fallbacks, fork(changes).fallback_minutes]).toEqual([undefined, undefined]);
+    expect(fork({ provider_id: 'far' }, { provider: provider('far') })).not.toHaveProperty('fallbacks');
+    expect(fork({ provider_id: 'near', model: 'small', system_prompt: 'Be quick.' })).toMatchObject({
+      fallbacks,
+      fallback_minutes: 7,
+    });
+  });
+
   it('leave the limits of the source run behind with its provider, and keep them with it', () => {
     const exchange_limits = { model_total_seconds: 11, model_silence_seconds: 7 };
     const limited: Definition = { ...SOURCE, exchange_limits };

@@ -33,7 +33,15 @@ const ROOMS = [
 
 /** From which rooms a room may import values. `npm:` names packages, `node:` Node. */
 const MAY: Record<string, string[]> = {
-  contracts: ['contracts', 'domain/access', 'domain/call-settings', 'domain/statuses', 'domain/questions', 'npm:zod'],
+  contracts: [
+    'contracts',
+    'domain/access',
+    'domain/call-settings',
+    'domain/fallback-reasons',
+    'domain/statuses',
+    'domain/questions',
+    'npm:zod',
+  ],
   // A library that only calculates.
   domain: ['domain', 'npm:croner'],
   // The published client: it runs in browsers, too.

@@ -112,6 +112,10 @@ it('counts what goes wrong with each server, and what is started, sent and given
   expect(['call', 'command'].map((kind) => sum('perdura_sandbox_starts_total', { kind }))).toEqual([5, 3]);
   expect(['ok', 'failed'].map((outcome) => sum('perdura_webhook_attempts_total', { outcome }))).toEqual([1, 2]);
   expect(sum('perdura_webhooks_given_up_total', {})).toBe(2);
+  for (const reason of ['quota', 'quota', 'quota', 'overloaded'] as const) meters.fellBack(reason);
+  const counted = parsedMetrics(await meters.text());
+  const fallbacks = ['quota', 'overloaded'].map((reason) => counted.sum('perdura_model_fallbacks_total', { reason }));
+  expect(fallbacks).toEqual([3, 1]);
 });
 
 it('counts no attempt of a webhook that is not on record', async () => {

@@ -37,6 +37,17 @@ const call = (call_id: string, start: number | null, end: number | null, more: o
 const brief = (spans: ReturnType<typeof buildTimeline>) => spans.map(({ id, parent, status: is }) => [id, parent, is]);
 
 describe('the timeline of a run', () => {
+  it('shows a switch to a fallback as a retry at once, with the failure that led to it', () => {
+    const detail = 'No credit; asking spare of other instead';
+    const spans = buildTimeline({
+      task: running,
+      steps: [step(1, 0, 7)],
+      calls: [],
+      events: [log(3, 'fallback', { step: 1, error_code: 'quota_exhausted', detail })],
+    });
+    expect(spans[1]).toMatchObject({ parent: '1', kind: 'retry', name: 'quota_exhausted', detail, start: iso(3), end: iso(3) });
+  });
+
   it('lists each step, then its calls in order, each with its own times', () => {
     const spans = buildTimeline({
       task: running,

@@ -1,13 +1,16 @@
 import { type Agent, agents, listReferenceWarnings } from '../../contracts/agents.ts';
 import type { BuiltinTool } from '../../contracts/builtin-tools.ts';
 import type { Warning } from '../../contracts/common.ts';
+import { getDefaultModel } from '../../domain/definition.ts';
 import type { FieldError } from '../../domain/errors.ts';
 import { isHosted } from '../../domain/hosted-tools.ts';
+import { isUuid } from '../../domain/uuid.ts';
 import type { RowFilter } from '../../store/database/resource.ts';
 import type { Store } from '../../store/index.ts';
 import type { StoredAgent } from '../../store/resources/agents.ts';
 import { builtinSpecs } from '../../tools/builtin/index.ts';
 import { listGuardErrors, listGuardWarnings } from '../checks/agent-guards.ts';
+import { listFallbackErrors, listFallbackWarnings } from '../checks/fallbacks.ts';
 import { listHostedToolErrors } from '../checks/hosted-tools.ts';
 import { findAgentModel, listModelWarnings } from '../checks/model-warnings.ts';
 import type { LimitChecks } from '../checks/priced-limits.ts';
@@ -50,6 +53,7 @@ export function agentRoutes(api: Api, { store, builtin_tools, dollar_limits }: S
       ...(await listGuardWarnings(store, agent, caller.key)),
       ...listModelWarnings(await findAgentModel(store, agent), 'model'),
       ...(await dollar_limits.listBrokenLimits({ agent }, caller)),
+      ...(await listFallbackWarnings(store, agent, caller)),
     ],
     listRunWarnings: (agent, caller) => listToolTokenWarnings(store, agent, caller),
     users: ({ id }, { key }) => store.usersOf('agent', id, key),
@@ -71,8 +75,17 @@ export const listAgentErrors = async (
   ...listBuiltinErrors(values),
   ...(await listHostedToolErrors(store, values, before)),
   ...(await listReferenceErrors(store, values, REFERENCES, before)),
+  ...(await listOwnFallbackErrors(store, values, before)),
   ...(values.approval_tools ? await listGuardErrors(store, { ...before, ...values }, by) : []),
 ];
+
+async function listOwnFallbackErrors(store: Store, values: Partial<Agent>, before: StoredAgent | null): Promise<FieldError[]> {
+  const { fallbacks = [], provider_id = null, model = null } = { ...before, ...values };
+  if (fallbacks.length === 0) return [];
+  const provider = provider_id !== null && isUuid(provider_id) ? await store.providers.find(provider_id) : null;
+  const own_model = model ?? (provider && getDefaultModel(provider));
+  return listFallbackErrors(store, { fallbacks, provider, provider_id, model: own_model }, before?.fallbacks);
+}
 
 /** Returns the filter for tags. Agents have no tags: they match by the tags that add resources to them. */
 function toTagFilter(tags: (string | undefined)[]): object {

@@ -50,6 +50,9 @@ export type Agent = {
   required_mcp_servers: string[];
   /** Null selects the default runtime */
   provider_id: string | null;
+  fallbacks: StoredFallbackOutput[];
+  /** Minutes after which a run asks its own model again; 0: at its next step; null: it stays with the fallback to its end. Counts with the `fallbacks` next to it */
+  fallback_minutes: number | null;
   /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
   warnings?: Warning[];
 };
@@ -98,6 +101,10 @@ export type AgentCreate = {
   required_mcp_servers?: string[];
   /** Null selects the default runtime */
   provider_id?: string | null;
+  /** Models that are asked in this order when a run's own model fails. An agent's list replaces that of its provider; the lists of the fallbacks themselves do not count. Empty: none */
+  fallbacks?: Fallback[];
+  /** Minutes after which a run asks its own model again; 0: at its next step; null: it stays with the fallback to its end. Counts with the `fallbacks` next to it */
+  fallback_minutes?: number | null;
 };
 
 export type AgentExportBundle = {
@@ -155,6 +162,8 @@ export type AgentUpdate = {
   approve_effects?: ('read' | 'idempotent' | 'write')[];
   required_mcp_servers?: string[];
   provider_id?: string | null;
+  fallbacks?: Fallback[];
+  fallback_minutes?: number | null;
 };
 
 export type Alert = {
@@ -253,6 +262,14 @@ export type AnswerRequest = {
 export type ApprovalDecision = {
   decision: 'approve' | 'deny';
   message?: string;
+};
+
+export type AskedModel = {
+  /** Null: the default runtime */
+  provider_id: string | null;
+  provider: string | null;
+  /** Null: the default of the provider's endpoint */
+  model: string | null;
 };
 
 /** A file that a run is given */
@@ -920,6 +937,9 @@ export type ExportedAgent = {
   approve_effects?: ('read' | 'idempotent' | 'write')[];
   required_mcp_servers?: string[];
   provider_id?: string | null;
+  fallbacks?: StoredFallback[];
+  /** Minutes after which a run asks its own model again; 0: at its next step; null: it stays with the fallback to its end. Counts with the `fallbacks` next to it */
+  fallback_minutes?: number | null;
 };
 
 export type ExportedAgentOutput = {
@@ -966,6 +986,9 @@ export type ExportedAgentOutput = {
   approve_effects: ('read' | 'idempotent' | 'write')[];
   required_mcp_servers: string[];
   provider_id: string | null;
+  fallbacks: StoredFallbackOutput[];
+  /** Minutes after which a run asks its own model again; 0: at its next step; null: it stays with the fallback to its end. Counts with the `fallbacks` next to it */
+  fallback_minutes: number | null;
 };
 
 export type ExportedGuardrail = {
@@ -1216,6 +1239,25 @@ export type ExportedWorkflowOutput = {
   on_busy: 'enqueue' | 'reject' | 'interrupt';
   /** What happens to prompts that wait when the workflow is switched off: `halt` ends them with `workflow_inactive`, `wait` keeps them until it is switched on. The run in progress continues */
   on_inactive: 'halt' | 'wait';
+};
+
+export type Fallback = {
+  /** The failures after which it is asked; a failure that passes is retried as often as without a fallback first */
+  on: ('unreachable' | 'overloaded' | 'rate_limited' | 'quota' | 'deprecated' | 'content_filter' | 'context_too_long')[];
+  /** Null: the same provider, with another model */
+  provider_id?: string | null;
+  /** Null: the provider's default model */
+  model?: string | null;
+};
+
+export type FallbackModel = {
+  /** Null: the default runtime */
+  provider_id: string | null;
+  provider: string | null;
+  /** Null: the default of the provider's endpoint */
+  model: string | null;
+  /** Its place among the fallbacks; 0: the model of the run itself, again */
+  position: number;
 };
 
 /** RFC 9457 problem details, with the fields that are not valid */
@@ -1848,6 +1890,15 @@ export type LogData =
       wait_ms?: number;
     }
   | {
+      event: 'fallback';
+      detail: string;
+      step: number;
+      reason: 'unreachable' | 'overloaded' | 'rate_limited' | 'quota' | 'deprecated' | 'content_filter' | 'context_too_long';
+      error_code: string;
+      from: AskedModel;
+      to: FallbackModel;
+    }
+  | {
       event: 'attempt_reset';
       detail: string;
       step: number;
@@ -2192,6 +2243,17 @@ export type LogEntry =
       call_id?: string;
       error_code?: string;
       wait_ms?: number;
+    }
+  | {
+      event: 'fallback';
+      /** ISO 8601, UTC */
+      timestamp: string;
+      detail: string;
+      step: number;
+      reason: 'unreachable' | 'overloaded' | 'rate_limited' | 'quota' | 'deprecated' | 'content_filter' | 'context_too_long';
+      error_code: string;
+      from: AskedModel;
+      to: FallbackModel;
     }
   | {
       event: 'attempt_reset';
@@ -2967,6 +3029,9 @@ export type Provider = {
   };
   /** Context window of its models, in tokens; null: what the endpoint names, otherwise from the table of known models */
   context_window: number | null;
+  fallbacks: StoredFallbackOutput[];
+  /** Minutes after which a run asks its own model again; 0: at its next step; null: it stays with the fallback to its end. Counts with the `fallbacks` next to it */
+  fallback_minutes: number | null;
   /** Seconds that one exchange with a model may take; null: a workflow takes its provider's, a provider MODEL_TOTAL_SECONDS */
   model_total_seconds: number | null;
   /** Seconds without a byte of a model's answer; null: a workflow takes its provider's, a provider MODEL_SILENCE_SECONDS */
@@ -3009,6 +3074,10 @@ export type ProviderCreate = {
   };
   /** Context window of its models, in tokens; null: what the endpoint names, otherwise from the table of known models */
   context_window?: number | null;
+  /** Models that are asked in this order when a run's own model fails. An agent's list replaces that of its provider; the lists of the fallbacks themselves do not count. Empty: none */
+  fallbacks?: Fallback[];
+  /** Minutes after which a run asks its own model again; 0: at its next step; null: it stays with the fallback to its end. Counts with the `fallbacks` next to it */
+  fallback_minutes?: number | null;
   /** Seconds that one exchange with a model may take; null: a workflow takes its provider's, a provider MODEL_TOTAL_SECONDS */
   model_total_seconds?: number | null;
   /** Seconds without a byte of a model's answer; null: a workflow takes its provider's, a provider MODEL_SILENCE_SECONDS */
@@ -3081,6 +3150,8 @@ export type ProviderUpdate = {
     };
   };
   context_window?: number | null;
+  fallbacks?: Fallback[];
+  fallback_minutes?: number | null;
   model_total_seconds?: number | null;
   model_silence_seconds?: number | null;
 };
@@ -3231,6 +3302,29 @@ export type RunBundle = {
         };
       };
     } | null;
+    fallbacks?: {
+      on: ('unreachable' | 'overloaded' | 'rate_limited' | 'quota' | 'deprecated' | 'content_filter' | 'context_too_long')[];
+      model: string | null;
+      /** Absent: the provider of the definition */
+      provider?: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+        name: string;
+        provider_type: string;
+        default_model: string | null;
+        requests_per_minute: number | null;
+        price_table: {
+          [name: string]: {
+            input: number;
+            output: number;
+            [name: string]: unknown;
+          };
+        };
+      };
+      /** The id of a provider that did not exist */
+      missing?: string;
+    }[];
+    fallback_minutes?: number;
     settings: {
       max_turns: number;
       output_format: string;
@@ -3273,6 +3367,8 @@ export type RunBundle = {
   };
   runtime: {
     context_window: number;
+    /** Those of the fallbacks, in their order */
+    fallback_windows?: number[];
     /** The conversation is kept by the vendor, so nothing is compacted */
     keeps_context: boolean;
   };
@@ -3300,6 +3396,9 @@ export type RunBundle = {
     step: number;
     copied: boolean;
     model: string | null;
+    provider_id?: string | null;
+    provider_name?: string | null;
+    fallback?: number;
     attempts: number;
     errors: number;
     error: string | null;
@@ -3462,7 +3561,7 @@ export type RunSpan = {
   copied: boolean;
   /** Null: not started */
   start: string | null;
-  /** Null: not ended. A retry ends when the next attempt is due */
+  /** Null: not ended. A retry ends when the next attempt is due; with a fallback, at once */
   end: string | null;
 };
 
@@ -3799,6 +3898,22 @@ export type StopRequested = {
   warnings?: Warning[];
 };
 
+export type StoredFallback = {
+  /** The failures after which it is asked; a failure that passes is retried as often as without a fallback first */
+  on: ('unreachable' | 'overloaded' | 'rate_limited' | 'quota' | 'deprecated' | 'content_filter' | 'context_too_long')[];
+  provider_id?: string | null;
+  /** Null: the provider's default model */
+  model?: string | null;
+};
+
+export type StoredFallbackOutput = {
+  /** The failures after which it is asked; a failure that passes is retried as often as without a fallback first */
+  on: ('unreachable' | 'overloaded' | 'rate_limited' | 'quota' | 'deprecated' | 'content_filter' | 'context_too_long')[];
+  provider_id: string | null;
+  /** Null: the provider's default model */
+  model: string | null;
+};
+
 export type StoredToken = {
   /** Identifier issued by the service (UUIDv7) */
   id: string;
@@ -3952,6 +4067,11 @@ export type TaskStep = {
   /** Copied from the source run of this fork; not paid for again */
   copied: boolean;
   model: string | null;
+  /** The provider that answered; null: the default runtime, or it is not known */
+  provider_id: string | null;
+  provider_name: string | null;
+  /** Its place among the run's fallbacks; 0: the run's own model answered */
+  fallback: number;
   /** Lost workers and recoverable errors included */
   attempts: number;
   errors: number;
@@ -4253,6 +4373,36 @@ export type VersionDefinition = {
     azure_deployment: string | null;
     context_window: number | null;
   } | null;
+  fallbacks?: {
+    on: ('unreachable' | 'overloaded' | 'rate_limited' | 'quota' | 'deprecated' | 'content_filter' | 'context_too_long')[];
+    model: string | null;
+    provider?: {
+      /** Identifier issued by the service (UUIDv7) */
+      id: string;
+      name: string;
+      provider_type: string;
+      default_model: string | null;
+      requests_per_minute: number | null;
+      price_table: {
+        [name: string]: unknown;
+      };
+      api_key_token_name: string | null;
+      base_url: string | null;
+      auth_type: string;
+      azure_api_version: string | null;
+      azure_deployment: string | null;
+      context_window: number | null;
+    };
+    /** The id of a provider that did not exist */
+    missing?: string;
+    exchange_limits?: {
+      /** Seconds that one exchange with a model may take; null: a workflow takes its provider's, a provider MODEL_TOTAL_SECONDS */
+      model_total_seconds: number | null;
+      /** Seconds without a byte of a model's answer; null: a workflow takes its provider's, a provider MODEL_SILENCE_SECONDS */
+      model_silence_seconds: number | null;
+    };
+  }[];
+  fallback_minutes?: number;
   settings: {
     max_turns: number;
     output_format: string;

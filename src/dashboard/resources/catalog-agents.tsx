@@ -5,6 +5,7 @@ import { SkillCreate, SkillUpdate, skills } from '../../contracts/skills.ts';
 import { transfers } from '../../contracts/transfer.ts';
 import { Status } from '../ui/show.tsx';
 import { Clip, column, reference, text } from './columns.tsx';
+import { FALLBACK_SETTINGS } from './model-settings.ts';
 import { AgentPanel } from './panels/agent-panel.tsx';
 import { GuardrailPanel } from './panels/guardrail-panel.tsx';
 import { MemoryPanel } from './panels/memory-panel.tsx';
@@ -50,6 +51,7 @@ export const AGENTS: EditableScreen = {
       label: 'Effects that ask',
       description: 'Every call with one of these effects waits for a person, whatever the tool is called.',
     },
+    ...FALLBACK_SETTINGS,
     tool_definitions: {
       label: 'Tool definitions (JSON)',
       description:
@@ -59,6 +61,7 @@ export const AGENTS: EditableScreen = {
   },
   groups: [
     { title: 'Persona', fields: ['name', 'description', 'system_prompt', 'provider_id', 'model'] },
+    { title: 'If the model fails', fields: ['fallbacks', 'fallback_minutes'] },
     {
       title: 'Tools',
       fields: [

@@ -13,6 +13,7 @@ import { StoredTokenCreate, StoredTokenUpdate, tokens } from '../../contracts/to
 import { transfers } from '../../contracts/transfer.ts';
 import { Status } from '../ui/show.tsx';
 import { column, reference, text } from './columns.tsx';
+import { FALLBACK_SETTINGS } from './model-settings.ts';
 import { ItemPanel, SourcePanel } from './panels/knowledge-panel.tsx';
 import { McpImportButton, McpPanel } from './panels/mcp-panel.tsx';
 import { ProviderPanel } from './panels/provider-panel.tsx';
@@ -127,6 +128,7 @@ export const PROVIDERS: EditableScreen = {
     api_key_token_name: { control: 'reference', of: 'token', label: 'Stored token with the key', none: 'None' },
     base_url: { placeholder: 'https://…/v1' },
     price_table: { label: 'Prices (JSON)', placeholder: '{"*": {"input": 2.5, "output": 10}}' },
+    ...FALLBACK_SETTINGS,
   },
   Panel: ProviderPanel,
   Fill: ProviderPresets,

@@ -225,7 +225,7 @@ function VersionChoice(props: ControlProps) {
   );
 }
 
-/** Edits a list of entries of several types, each with the fields of its type. */
+/** Edits a list of entries, each with its fields: those of its type, if there are several types. */
 function Variants({ field, values, path, faults, onChange }: ControlProps) {
   const entries = values[field.name] as Values[];
   const types = Object.keys(field.variants ?? {});
@@ -237,13 +237,15 @@ function Variants({ field, values, path, faults, onChange }: ControlProps) {
           // biome-ignore lint/suspicious/noArrayIndexKey: nothing else identifies an entry
           <Fieldset key={at} legend={`${at + 1}`}>
             <Stack gap="sm">
-              <NativeSelect
-                label="Type"
-                description={variantAbout(field, entry.type)}
-                value={entry.type as string}
-                onChange={(event) => replaceEntry(at, variantControls(field, { type: event.currentTarget.value }))}
-                data={types.map((type) => ({ value: type, label: type.replaceAll('_', ' ') }))}
-              />
+              {types.length > 0 && (
+                <NativeSelect
+                  label="Type"
+                  description={variantAbout(field, entry.type)}
+                  value={entry.type as string}
+                  onChange={(event) => replaceEntry(at, variantControls(field, { type: event.currentTarget.value }))}
+                  data={types.map((type) => ({ value: type, label: type.replaceAll('_', ' ') }))}
+                />
+              )}
               {listVariantFields(field, entry.type).map((child) => (
                 <FieldControl
                   key={child.name}
@@ -254,7 +256,7 @@ function Variants({ field, values, path, faults, onChange }: ControlProps) {
                   onChange={(value) => replaceEntry(at, { ...entry, [child.name]: value })}
                 />
               ))}
-              {entries.length > 1 && (
+              {(entries.length > 1 || field.entry) && (
                 <Group>
                   <Button variant="default" onClick={() => onChange(entries.toSpliced(at, 1))}>
                     {`Remove ${at + 1}`}
@@ -266,7 +268,7 @@ function Variants({ field, values, path, faults, onChange }: ControlProps) {
         ))}
         <Group>
           <Button variant="default" onClick={() => onChange([...entries, variantControls(field, { type: types[0] })])}>
-            Add another
+            {entries.length > 0 ? 'Add another' : 'Add one'}
           </Button>
         </Group>
       </Stack>

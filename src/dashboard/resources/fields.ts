@@ -47,6 +47,8 @@ export interface Field {
   nested_overrides?: Overrides;
   /** The schemas of a list's entries, by their `type`. */
   variants?: Record<string, z.ZodType>;
+  /** The schema of a list's entries, if they have no `type`. */
+  entry?: z.ZodType;
   variant_overrides?: Overrides;
   /** True if the field is not shown in the form. */
   hidden?: boolean;
@@ -177,8 +179,10 @@ export const listNestedFields = (field: Field, values: Values): Field[] | null =
 };
 
 /** Returns the fields of a list's entry of this type, without the type itself. */
-export const listVariantFields = ({ variants = {}, variant_overrides }: Field, type: unknown): Field[] =>
-  variants[type as string] ? toFields(variants[type as string]!, { ...variant_overrides, type: { hidden: true } }) : [];
+export const listVariantFields = ({ entry, variants = {}, variant_overrides }: Field, type: unknown): Field[] => {
+  if (entry) return toFields(entry, variant_overrides);
+  return variants[type as string] ? toFields(variants[type as string]!, { ...variant_overrides, type: { hidden: true } }) : [];
+};
 
 /** Returns the contract's description of entries of this type. */
 export const variantAbout = ({ variants = {} }: Field, type: unknown): string | undefined =>

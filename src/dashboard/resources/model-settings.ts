@@ -1,6 +1,21 @@
 import { CallSettingFields } from '../../contracts/call-settings.ts';
+import { Fallback } from '../../contracts/fallbacks.ts';
 import { REASONING_EFFORTS } from '../../contracts/workflows.ts';
 import type { Overrides } from './fields.ts';
+
+/** The fields of agents and providers about other models. */
+export const FALLBACK_SETTINGS: Overrides = {
+  fallbacks: {
+    control: 'variants',
+    entry: Fallback,
+    variant_overrides: {
+      on: { label: 'After these failures' },
+      provider_id: { control: 'reference', of: 'provider', none: 'the same provider', description: undefined },
+      model: { placeholder: 'default' },
+    },
+  },
+  fallback_minutes: { label: 'Minutes with a fallback', description: 'If empty: the run stays with it to its end.' },
+};
 
 const CHOICE = { none: 'model default' };
 

@@ -43,9 +43,11 @@ function toControl(field: Field, value: unknown, record_values: Values): unknown
 
 /** Returns the controls of a list's entry; an entry that has only its type gets the contract's defaults. */
 export const variantControls = (field: Field, entry: Values): Values => ({
-  type: entry.type,
+  ...pickType(field, entry),
   ...toControls(listVariantFields(field, entry.type), entry),
 });
+
+const pickType = (field: Field, { type }: Values): Values => (field.entry ? {} : { type });
 
 /** Returns the values to send for the controls of a form, and the controls with errors. */
 export function toWire(fields: Field[], controls: Values): { values: Values; faults: FieldFault[] } {
@@ -79,9 +81,12 @@ function toNestedWire(field: Field, controls: Values): { value?: unknown; fault?
 }
 
 function toVariantsWire(field: Field, entries: Values[]): { value?: unknown; fault?: FieldFault[] } {
-  const wire_entries = entries.map((entry) => ({ type: entry.type, ...toWire(listVariantFields(field, entry.type), entry) }));
+  const wire_entries = entries.map((entry) => ({
+    type: pickType(field, entry),
+    ...toWire(listVariantFields(field, entry.type), entry),
+  }));
   return {
-    value: wire_entries.map(({ type, values }) => ({ type, ...values })),
+    value: wire_entries.map(({ type, values }) => ({ ...type, ...values })),
     fault: wire_entries.flatMap(({ faults }, at) => faults.map(({ path, message }) => ({ path: `${at}.${path}`, message }))),
   };
 }

@@ -150,6 +150,7 @@ function change(run: LiveRun, call_id: string, facts: Partial<CallBlock>): void 
 const NOTES: LogName[] = [
   'retry',
   'rate_limited',
+  'fallback',
   'goal_reminder',
   'compaction',
   'budget_exhausted',

@@ -59,12 +59,13 @@ function Recorded({ task, step, call_id }: { task: Task; step: number; call_id: 
 }
 
 function ModelDetails({ task, recorded }: { task: Task; recorded: TaskStep }) {
-  const { step, model, attempts, usage, finish, input, output } = recorded;
+  const { step, model, provider_name, fallback, attempts, usage, finish, input, output } = recorded;
   return (
     <>
       <Facts
         of={{
           Model: model ?? '—',
+          ...(provider_name && { Provider: fallback > 0 ? `${provider_name} (fallback ${fallback})` : provider_name }),
           Attempts: attempts,
           Tokens: formatTokens(usage),
           ...(usage.cost !== 0 && { Cost: formatCost(usage) }),

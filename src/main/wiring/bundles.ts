@@ -1,6 +1,7 @@
 import type { BundleBuilder } from '../../api/ports.ts';
 import { RunBundle } from '../../contracts/run-bundles.ts';
 import { type Definition, isVendor } from '../../domain/definition.ts';
+import { applyFallback } from '../../domain/fallback.ts';
 import { listHostedTools } from '../../domain/hosted-tools.ts';
 import type { Caller } from '../../identity/caller.ts';
 import { replay } from '../../replay/replay.ts';
@@ -42,7 +43,7 @@ export function createBundleBuilder(core: BundleServices & Pick<SharedServices, 
 export async function loadBundle(core: BundleServices, task: WiredTask, caller: Caller) {
   const definition = await core.store.definitions.get(task.definition_hash);
   const record = await core.store.inspection.record(task.id);
-  const { context_window, keeps_context, tools } = await describeRuntime(core, definition, record);
+  const { tools, ...runtime } = await describeRuntime(core, definition, record);
   const hosted_tools = listHostedTools(definition);
   const draft = RunBundle.parse({
     format: 'perdura-run',
@@ -52,7 +53,7 @@ export async function loadBundle(core: BundleServices, task: WiredTask, caller: 
     definition,
     tools,
     ...(hosted_tools.length > 0 ? { hosted_tools } : {}),
-    runtime: { context_window, keeps_context },
+    runtime,
     ...toContent(record),
     end: task,
   });
@@ -74,8 +75,11 @@ async function describeRuntime(core: BundleServices, definition: Definition, { t
   try {
     const rules = { custom_tools, toolset: task.toolset as Toolset | null };
     const box = createAgentToolbox(here, { ...toolPorts(core), mcp: mcpPorts(core, pool) }, rules);
+    const findTokens = async (asked: Definition) => (await windowFinder(core)(asked)).tokens;
+    const fallback_windows = definition.fallbacks?.map((_, index) => findTokens(applyFallback(definition, index + 1)));
     return {
-      context_window: (await windowFinder(core)(definition)).tokens,
+      context_window: await findTokens(definition),
+      ...(fallback_windows ? { fallback_windows: await Promise.all(fallback_windows) } : {}),
       keeps_context,
       tools: await box.list(new AbortController().signal),
     };

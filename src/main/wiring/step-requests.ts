@@ -2,6 +2,7 @@ import type { StepRequestBuilder } from '../../api/ports.ts';
 import { callSettings } from '../../contracts/call-settings.ts';
 import { type Definition, usesVendorApi } from '../../domain/definition.ts';
 import { AppError } from '../../domain/errors.ts';
+import { applyFallback } from '../../domain/fallback.ts';
 import { toPinnedFields } from '../../domain/fork-changes.ts';
 import { getDialect } from '../../domain/provider-presets.ts';
 import { KNOWLEDGE_POSITION, MEMORY_POSITION, type TranscriptMessage } from '../../domain/transcript.ts';
@@ -15,13 +16,14 @@ import { type BundleServices, loadBundle } from './bundles.ts';
 /** Rebuilds the requests that models of runs were sent, from the record. */
 export function createStepRequestBuilder(core: BundleServices): StepRequestBuilder {
   return async (task, step, caller) => {
-    const { bundle, definition, record } = await loadBundle(core, task, caller);
+    const { bundle, definition: pinned, record } = await loadBundle(core, task, caller);
     const recorded_step = bundle.steps.find((one) => one.step === step);
     if (!recorded_step)
       throw new AppError('not_found', `This run has no step ${step}; it has reached step ${bundle.steps.length}`);
+    const definition = applyFallback(pinned, recorded_step.fallback ?? 0);
     const exchange = await rebuildExchange(bundle, step);
     const model = exchange.model ?? definition.provider?.default_model ?? recorded_step.model;
-    const { keeps_context } = bundle.runtime;
+    const keeps_context = bundle.runtime.keeps_context && definition.provider?.id === pinned.provider?.id;
     return {
       step,
       model,
@@ -39,8 +41,8 @@ export function createStepRequestBuilder(core: BundleServices): StepRequestBuild
       ],
       parameters: keeps_context ? {} : toParameters(exchange, { model: model ?? '', definition }),
       changeable: {
-        ...callSettings(definition.settings),
-        ...toPinnedFields(definition),
+        ...callSettings(pinned.settings),
+        ...toPinnedFields(pinned),
         system_prompt: bundle.definition.agent.system_prompt,
       },
       not_rebuilt: describeLimits(definition, {

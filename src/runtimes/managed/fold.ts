@@ -116,10 +116,15 @@ function noteTool(calls: Map<string, CallMadeThere>, event: ToolEvent): void {
  * Throws for a session's error. An error that the vendor retries is not a failure yet; one from before this exchange was already
  * handled.
  */
+const ERROR_CODES: Record<string, string> = {
+  model_rate_limited_error: 'rate_limited',
+  billing_error: 'quota_exhausted',
+};
+
 function refuse({ error }: SessionError, counts: boolean): void {
   const status = 'retry_status' in error ? error.retry_status.type : 'terminal';
   if (status === 'retrying' || !counts) return;
-  const code = error.type === 'model_rate_limited_error' ? 'rate_limited' : 'model_error';
+  const code = ERROR_CODES[error.type] ?? 'model_error';
   const recoverable = error.type === 'model_rate_limited_error' || error.type === 'model_overloaded_error';
   const reason = toText(error.message) || 'it gives no reason';
   throw new ModelFailure(`The provider's session failed: ${reason}`, { code, recoverable });

@@ -1,18 +1,20 @@
 import type { PrismaClient } from '../../generated/prisma/client.ts';
 
 /**
- * The columns that refer to a table's records: as one id, as a list of ids, or as the field `key` of the graders of a running
- * evaluation.
+ * The columns that refer to a table's records: as one id, as a list of ids, or as the field `key` of a list of objects, which counts only
+ * while an evaluation is `running`.
  */
 const USES = {
   agent: [{ by: 'workflow', column: 'agent_id' }],
   provider: [
     { by: 'agent', column: 'provider_id' },
-    { by: 'evaluation', column: 'graders', key: 'provider_id' },
+    { by: 'agent', column: 'fallbacks', key: 'provider_id' },
+    { by: 'provider', column: 'fallbacks', key: 'provider_id' },
+    { by: 'evaluation', column: 'graders', key: 'provider_id', running: true },
   ],
   customTool: [
     { by: 'agent', column: 'custom_tool_ids', list: true },
-    { by: 'evaluation', column: 'graders', key: 'tool_id' },
+    { by: 'evaluation', column: 'graders', key: 'tool_id', running: true },
   ],
   mcpServer: [
     { by: 'agent', column: 'mcp_server_ids', list: true },
@@ -58,7 +60,7 @@ export async function listReferrers(
   for (const use of USES[table]) {
     const where = whereUsed(use, id);
     const model = prisma[use.by] as unknown as Counted;
-    const privacy = use.by === 'agent' ? null : PRIVATE[use.by];
+    const privacy = use.by === 'agent' || use.by === 'provider' ? null : PRIVATE[use.by];
     const own = privacy ? { ...where, [privacy.owner]: viewer } : where;
     const referrers = await model.findMany({ where: own, orderBy: { id: 'asc' }, take: MOST });
     users.push(
@@ -71,7 +73,8 @@ export async function listReferrers(
 }
 
 function whereUsed(use: (typeof USES)[Used][number], id: string): object {
-  if ('key' in use) return { status: 'running', [use.column]: { array_contains: [{ [use.key]: id }] } };
+  if ('key' in use)
+    return { ...('running' in use ? { status: 'running' } : {}), [use.column]: { array_contains: [{ [use.key]: id }] } };
   return { [use.column]: 'list' in use ? { has: id } : id };
 }
 

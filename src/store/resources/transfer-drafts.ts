@@ -94,7 +94,7 @@ export function draftMakers(tx: Tables, { importer, keys, faultOf }: Making): Re
     },
     async agents(sent_items: Items<'agents'>) {
       const { items, dropped_references } = withoutForeignIds(sent_items, AGENT_REFERENCES);
-      const absent = await listMissingReferences(tx, items.map(withoutStandIns), AGENT_REFERENCES);
+      const absent = await listMissingReferences(tx, items.map(withoutStandIns), { ...AGENT_REFERENCES, fallbacks: 'provider' });
       return items.map(({ id: _, ...item }, index) => {
         const error = faultOf(sent_items[index] as object);
         if (error) return refusal(item.name, error);
@@ -256,9 +256,10 @@ function withoutForeignIds<T extends object>(
   return { items: own_items, dropped_references };
 }
 
-/** Removes the ids that stand in for missing required references. `warnAboutDroppedIds` warns about these. */
-const withoutStandIns = ({ provider_id, required_mcp_servers, ...item }: Items<'agents'>[number]) => ({
+/** Returns what an agent refers to, without the ids that stand in for missing required references: `warnAboutDroppedIds` warns about these. */
+const withoutStandIns = ({ provider_id, required_mcp_servers, fallbacks, ...item }: Items<'agents'>[number]) => ({
   ...item,
+  fallbacks: fallbacks.flatMap((one) => one.provider_id ?? []),
   provider_id: provider_id === NO_RECORD ? null : provider_id,
   required_mcp_servers: required_mcp_servers.filter((id) => id !== NO_RECORD),
 });

@@ -29,8 +29,8 @@ export const markFork = statement(
 export const copySteps = statement(
   'copy_steps',
   ['fork_id', 'source_id', 'step'],
-  `INSERT INTO task_steps (task_id, step, model, finish, started_at, ended_at)
-    SELECT :fork_id::uuid, step, model, finish, started_at, ended_at FROM task_steps WHERE task_id = :source_id AND step < :step`,
+  `INSERT INTO task_steps (task_id, step, model, provider_id, provider_name, fallback, finish, started_at, ended_at)
+    SELECT :fork_id::uuid, step, model, provider_id, provider_name, fallback, finish, started_at, ended_at FROM task_steps WHERE task_id = :source_id AND step < :step`,
 );
 
 export const copyCalls = statement(
@@ -48,15 +48,16 @@ const BEFORE = `task_id = :source_id AND step < :step AND (kind <> 'summary'
       OR created_at < (SELECT started_at FROM task_steps WHERE task_id = :source_id AND step = :step))`;
 
 /**
- * Copies messages. The `extra` of a reply is data that only its provider accepts; another provider would reject it. That of a
- * result is about its files.
+ * Copies messages. The `extra` of a reply is data that only its provider accepts; another provider would reject it, and the fork
+ * begins with the run's own model. That of a result is about its files.
  */
 export const copyMessages = statement(
   'copy_messages',
   ['fork_id', 'source_id', 'step', 'keeps_extra'],
   `INSERT INTO task_messages (task_id, step, position, role, kind, content, tool_calls, call_id, extra, created_at)
     SELECT :fork_id::uuid, step, position, role, kind, content, tool_calls, call_id,
-      CASE WHEN :keeps_extra::boolean OR role = 'tool' THEN extra END, created_at FROM task_messages
+      CASE WHEN role = 'tool' OR :keeps_extra::boolean AND NOT EXISTS (SELECT 1 FROM task_steps f
+        WHERE f.task_id = :source_id AND f.step = task_messages.step AND f.fallback > 0) THEN extra END, created_at FROM task_messages
     WHERE ${BEFORE}`,
 );
 

@@ -1,11 +1,13 @@
 import type pg from 'pg';
 import { type CallSettings, pickSetCallSettings, type SetCallSettings } from '../../contracts/call-settings.ts';
+import type { StoredFallback } from '../../contracts/fallbacks.ts';
 import type { BudgetLimits } from '../../domain/budget.ts';
 import {
   type Definition,
   type ExchangeLimits,
   type HostedTool,
   mergeExchangeLimits,
+  type PinnedFallback,
   type PinnedGuardrail,
   type PinnedMcpServer,
   type PinnedProvider,
@@ -52,7 +54,11 @@ interface AgentRow {
   required_mcp_servers: string[];
   approval_guards: ApprovalGuard[];
   approve_effects: string[];
+  fallbacks: StoredFallback[];
+  fallback_minutes: number | null;
 }
+
+type ProviderRow = PinnedProvider & ExchangeLimits;
 
 interface WorkflowRow extends RunSettings, CallSettings {
   id: string;
@@ -77,7 +83,9 @@ interface WorkflowRow extends RunSettings, CallSettings {
 export interface Snapshot {
   workflow: WorkflowRow;
   agent: AgentRow;
-  provider: (PinnedProvider & ExchangeLimits) | null;
+  provider: (ProviderRow & Pick<AgentRow, 'fallbacks' | 'fallback_minutes'>) | null;
+  /** The providers that the fallbacks name. */
+  fallback_providers: ProviderRow[];
   tools: ToolRow[];
   mcp_servers: PinnedMcpServer[];
   skills: PinnedSkill[];
@@ -103,7 +111,18 @@ export interface AskedOfRun extends ToolChoices {
 
 /** Freezes a snapshot. Keys are sorted, so that equal content has an equal hash. */
 export function pinDefinition(
-  { workflow, agent, provider, tools, mcp_servers, skills, guardrails, knowledge_source_ids, ...without }: Snapshot,
+  {
+    workflow,
+    agent,
+    provider,
+    tools,
+    mcp_servers,
+    skills,
+    guardrails,
+    knowledge_source_ids,
+    fallback_providers,
+    ...without
+  }: Snapshot,
   overrides: AskedOfRun = {},
 ): Definition {
   const { not_joined, tools_left_out } = without;
@@ -148,7 +167,27 @@ export function pinDefinition(
     ...(output_schema ? { output_schema } : {}),
     ...(forced_tools ? { forced_tools } : {}),
     ...(limits ? { exchange_limits: limits } : {}),
+    ...pinFallbacks({ workflow, agent, provider, fallback_providers }),
   };
+}
+
+/** Pins the agent's own fallbacks, or else those of its provider. One whose provider is missing is reported when a run would use it. */
+function pinFallbacks({
+  workflow,
+  agent,
+  provider,
+  fallback_providers,
+}: Pick<Snapshot, 'workflow' | 'agent' | 'provider' | 'fallback_providers'>): Pick<Definition, 'fallbacks' | 'fallback_minutes'> {
+  const { fallbacks, fallback_minutes } = agent.fallbacks.length > 0 || !provider ? agent : provider;
+  if (fallbacks.length === 0) return {};
+  const pinned_fallbacks = fallbacks.map(({ on, provider_id, model }): PinnedFallback => {
+    if (provider_id === null) return { on, model };
+    const own = fallback_providers.find(({ id }) => id === provider_id);
+    if (!own) return { on, model, missing: provider_id };
+    const limits = mergeExchangeLimits(workflow, own);
+    return { on, model, provider: pinProvider(own), ...(limits ? { exchange_limits: limits } : {}) };
+  });
+  return { fallbacks: pinned_fallbacks, ...(fallback_minutes === null ? {} : { fallback_minutes }) };
 }
 
 /** Throws if a required server does not exist: an imported agent may require one that is not here. */
@@ -207,7 +246,7 @@ function pinCustomTool(tool: ToolRow, { credential_overrides }: Pick<WorkflowRow
 
 interface PartsRow {
   workflow: WorkflowRow;
-  provider: (PinnedProvider & ExchangeLimits) | null;
+  provider: ProviderRow | null;
   tools: (ToolRow & { is_enabled: boolean })[];
 }
 

@@ -27,11 +27,16 @@ const FOLLOWS = `(:step = 1 OR EXISTS (SELECT 1 FROM task_steps p WHERE p.task_i
 /** The calls of the step before :step that have no result. */
 const UNENDED = `tool_calls c WHERE c.task_id = :task_id AND c.step = :step - 1 AND c.status NOT IN ('done', 'denied')`;
 
+/** The fallback that the run is at, with its age and what answered earlier steps; null: it never left its own model. */
+const FALLBACK = `CASE WHEN t.fallback IS NOT NULL THEN t.fallback || jsonb_build_object(
+      'seconds', extract(epoch FROM now() - (t.fallback ->> 'at')::timestamptz)::float8,
+      'answered', coalesce((SELECT jsonb_object_agg(f.step, f.fallback) FROM task_steps f WHERE f.task_id = t.id AND f.fallback > 0), '{}')) END`;
+
 export const openRun = statement(
   'open_run',
   ['task_id', 'step'],
   `SELECT t.id AS task_id, t.workflow_id, t.owner, t.owner_login, t.prompt, t.attachments, t.status, t.halt_requested, t.definition_hash,
-      t.cursor, t.toolset, t.turns, t.started_at, extract(epoch FROM now() - t.started_at)::float8 AS seconds, t.budget, t.caller_token, t.caller_key_id,
+      t.cursor, t.toolset, t.turns, ${FALLBACK} AS fallback, t.started_at, extract(epoch FROM now() - t.started_at)::float8 AS seconds, t.budget, t.caller_token, t.caller_key_id,
       t.total_in, t.total_out, t.cache_read, t.cache_write, t.cost, t.premium_requests, t.usage_estimated AS estimated, t.unpriced_models,
       coalesce(s.attempts, 0) AS attempts, coalesce(s.errors, 0) AS errors, s.ended_at IS NOT NULL AS recorded,
       ${FOLLOWS} AS follows, ARRAY(SELECT c.call_id FROM ${UNENDED} ORDER BY c.position) AS unended,
@@ -105,6 +110,9 @@ export const writeReply = statement(
     'workflow_id',
     'step',
     'model',
+    'provider_id',
+    'provider_name',
+    'fallback',
     'finish',
     'total_in',
     'total_out',
@@ -129,7 +137,8 @@ export const writeReply = statement(
         SELECT count(*) = :texts::int AND sum(octet_length(data ->> 'delta')) = :text_bytes::int
         FROM events WHERE task_id = :task_id AND seq > :texts_after::int AND type = 'message_delta') END AS is_whole),
     claim AS (
-      UPDATE task_steps SET ended_at = now(), model = :model, finish = :finish, error = NULL, ${SPENT_BY_STEP}
+      UPDATE task_steps SET ended_at = now(), model = :model, provider_id = :provider_id, provider_name = :provider_name,
+        fallback = :fallback, finish = :finish, error = NULL, ${SPENT_BY_STEP}
       WHERE (SELECT is_whole FROM streamed)
         AND task_id = :task_id AND step = :step AND attempts = :attempt AND ended_at IS NULL AND EXISTS (SELECT 1 FROM live) RETURNING 1),
     run AS (
@@ -181,19 +190,22 @@ export const appendText = statement(
   'SELECT append_text(:task_id, :workflow_id, :step, :attempt, :after, :event) AS last',
 );
 
+/** A failed attempt. With a fallback, the next attempt asks that one, which may fail as often again as the model before. */
 export const noteError = statement(
   'note_error',
   [
-    ...['task_id', 'workflow_id', 'step', 'error', 'model', 'events', 'attempt'],
+    ...['task_id', 'workflow_id', 'step', 'error', 'model', 'events', 'attempt', 'fallback'],
     ...['total_in', 'total_out', 'cache_read', 'cache_write', 'cost', 'estimated', 'unpriced_model'],
   ],
   `WITH ${LOCKED_TASK},
     step AS (
-      UPDATE task_steps SET errors = errors + 1, error = :error, model = coalesce(:model, task_steps.model), ${SPENT_BY_STEP}
+      UPDATE task_steps SET errors = CASE WHEN :fallback::jsonb IS NULL THEN errors + 1 ELSE 0 END, error = :error, model = coalesce(:model, task_steps.model), ${SPENT_BY_STEP}
       WHERE task_id = :task_id AND step = :step AND attempts = :attempt AND ended_at IS NULL
         AND EXISTS (SELECT 1 FROM live) RETURNING 1),
     run AS (
-      UPDATE tasks SET ${SPENT_BY_TASK}, model = coalesce(tasks.model, :model) WHERE id = :task_id AND EXISTS (SELECT 1 FROM step) RETURNING 1)
+      UPDATE tasks SET ${SPENT_BY_TASK}, model = coalesce(tasks.model, :model),
+        fallback = coalesce(:fallback::jsonb || jsonb_build_object('at', now()), tasks.fallback)
+      WHERE id = :task_id AND EXISTS (SELECT 1 FROM step) RETURNING 1)
     SELECT append_events(:workflow_id, :task_id, :events) AS last FROM step WHERE ${hasRun('run')}`,
 );
 

@@ -3,6 +3,7 @@ import type { AttachedFile } from '../../domain/attachments.ts';
 import type { BudgetLimits } from '../../domain/budget.ts';
 import type { NamedWindow } from '../../domain/context-window.ts';
 import type { ToolEffect } from '../../domain/effects.ts';
+import type { FallbackState, RunFallback } from '../../domain/fallback.ts';
 import type { PlannedCall } from '../../domain/run-loop.ts';
 import type { ModelCall, TranscriptMessage } from '../../domain/transcript.ts';
 import type { Usage } from '../../domain/usage.ts';
@@ -28,6 +29,8 @@ export interface OpenRun extends Usage {
   halt_requested: boolean;
   definition_hash: string;
   cursor: unknown;
+  /** Where the run is among its fallbacks; null: it never left its own model. */
+  fallback: RunFallback | null;
   toolset: unknown;
   turns: number;
   unpriced_models: string[];
@@ -81,6 +84,10 @@ export interface PublishedTexts {
 export interface StepRecord {
   step: number;
   model: string | null;
+  /** The provider that answered; null: the default runtime. */
+  provider: { id: string; name: string } | null;
+  /** Its place among the run's fallbacks; 0: it is the run's own. */
+  fallback: number;
   finish: string;
   usage: Usage;
   /** The reply, and the faults found in it. */
@@ -113,6 +120,8 @@ interface FailedStep {
   error: string;
   /** The model that answered; null if none did. */
   model: string | null;
+  /** Who is asked next instead; null: nobody else. */
+  fallback: FallbackState | null;
   usage: Usage;
   events: NewEvent[];
 }
@@ -164,11 +173,14 @@ export function runStore(pool: Queryable, publish: Publish = () => {}) {
      * nothing was written, because the published text is not on record as it was published.
      */
     async record(run: OpenRun, reply: StepRecord): Promise<boolean | 'text_differs'> {
-      const { step, model, finish, usage, messages, calls, cursor, response, published, events } = reply;
+      const { step, model, provider, fallback, finish, usage, messages, calls, cursor, response, published, events } = reply;
       const query = sql.writeReply({
         ...attemptParameters(run, step, events),
         ...usageParameters(usage),
         model,
+        provider_id: provider?.id ?? null,
+        provider_name: provider?.name ?? null,
+        fallback,
         finish,
         messages: JSON.stringify(messages),
         calls: JSON.stringify(calls),
@@ -201,10 +213,10 @@ export function runStore(pool: Queryable, publish: Publish = () => {}) {
     wait: (run: OpenRun, { step, events }: { step: number; events: NewEvent[] }) =>
       write(waitForBudget(attemptParameters(run, step, events)), run, events),
 
-    /** Counts a failure of a step and its cost. Returns false if another attempt owns the step. */
-    noteError(run: OpenRun, { step, error, model, usage, events }: FailedStep) {
+    /** Counts a failure of a step and its cost, and moves the run to a fallback. Returns false if another attempt owns the step. */
+    noteError(run: OpenRun, { step, error, model, fallback, usage, events }: FailedStep) {
       const values = { ...attemptParameters(run, step, events), ...usageParameters(usage) };
-      return write(sql.noteError({ ...values, error, model }), run, events);
+      return write(sql.noteError({ ...values, error, model, fallback: fallback && JSON.stringify(fallback) }), run, events);
     },
 
     /**

@@ -47,6 +47,12 @@ export const notJoinedByTag = statement(
     FROM workflows w JOIN agents a ON a.id = w.agent_id, LATERAL (${NOT_JOINED}) n ORDER BY 1`,
 );
 
+/** The fallbacks of agent `a`, or else those of its provider `p`. */
+const FALLBACKS = "(CASE WHEN a.fallbacks <> '[]' THEN a.fallbacks ELSE coalesce(p.fallbacks, '[]') END)";
+
+const FALLBACK_PROVIDERS = `CASE WHEN ${FALLBACKS} = '[]' THEN '[]' ELSE coalesce((SELECT jsonb_agg(to_jsonb(f) ORDER BY f.id) FROM providers f
+        WHERE f.id::text IN (SELECT one #>> '{}' FROM jsonb_path_query(${FALLBACKS}, '$[*].provider_id') one)), '[]') END`;
+
 /**
  * Returns everything that a run of a workflow uses. Anyone could create a resource with a tag, so a tag joins only those of the
  * owner or an administrator.
@@ -54,7 +60,7 @@ export const notJoinedByTag = statement(
 export const snapshotWorkflow = statement(
   'snapshot_workflow',
   ['workflow_id', 'admins'],
-  `SELECT to_jsonb(w) AS workflow, to_jsonb(a) AS agent, to_jsonb(p) AS provider,
+  `SELECT to_jsonb(w) AS workflow, to_jsonb(a) AS agent, to_jsonb(p) AS provider, ${FALLBACK_PROVIDERS} AS fallback_providers,
       coalesce((SELECT jsonb_agg(to_jsonb(t) ORDER BY array_position(a.custom_tool_ids, t.id::text)) FROM custom_tools t
         WHERE t.id::text = ANY (a.custom_tool_ids) AND t.is_enabled), '[]') AS tools,
       coalesce((SELECT jsonb_agg(jsonb_build_object('id', m.id, 'name', m.name, 'transport_type', m.transport_type,

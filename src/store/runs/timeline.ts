@@ -65,6 +65,7 @@ export const TIMED_LOGS = [
   'tool_call',
   'retry',
   'rate_limited',
+  'fallback',
   'approval_requested',
   'approval_decided',
   'reconciliation_requested',
@@ -211,11 +212,12 @@ function findWaitEnd({ data }: TimedLog, later: readonly TimedEvent[]): TimedEve
 
 const getCallId = ({ data }: Pick<TimedLog, 'data'>) => (data as AnyLogFields).call_id;
 
-type Retry = RecordedLog<'retry' | 'rate_limited'>;
-const isRetry = (event: TimedLog): event is Retry => event.data.event === 'retry' || event.data.event === 'rate_limited';
+const RETRIES = ['retry', 'rate_limited', 'fallback'] as const satisfies LogName[];
+type Retry = RecordedLog<(typeof RETRIES)[number]>;
+const isRetry = (event: TimedLog): event is Retry => RETRIES.some((name) => name === event.data.event);
 
 function retrySpan(event: Retry, steps: readonly TimedStep[], task: TimedTask): TimelineSpan {
-  const { error_code, event: name, wait_ms = 0 } = event.data;
+  const { error_code, event: name, wait_ms = 0 }: AnyLogFields & Retry['data'] = event.data;
   const due = event.timestamp.getTime() + wait_ms;
   const end = new Date(Math.min(due, task.completed_at?.getTime() ?? due));
   return {

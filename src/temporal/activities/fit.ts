@@ -1,4 +1,3 @@
-import { ApplicationFailure } from '@temporalio/activity';
 import { fileTokens } from '../../domain/attachments.ts';
 import { terse } from '../../domain/caveman.ts';
 import {
@@ -14,7 +13,7 @@ import {
 } from '../../domain/compaction.ts';
 import { type ContextWindow, estimateTokens } from '../../domain/context-window.ts';
 import { type Definition, getAskedModel, type ToolSpec } from '../../domain/definition.ts';
-import { dropCalls } from '../../domain/model-failure.ts';
+import { dropCalls, ModelFailure } from '../../domain/model-failure.ts';
 import { type FileTakers, listShownFiles } from '../../domain/result-files.ts';
 import { storable, type TranscriptMessage } from '../../domain/transcript.ts';
 import { shorterAsTsv } from '../../domain/tsv.ts';
@@ -154,10 +153,10 @@ function shortenMessage(
   return caveman && kind === 'context' ? { ...message, content: terse(content) } : message;
 }
 
-function windowFull(tokens: number, window: ContextWindow, infinite: boolean): ApplicationFailure {
+function windowFull(tokens: number, window: ContextWindow, infinite: boolean): ModelFailure {
   const advice = infinite ? 'the rest cannot be compacted' : 'infinite_session is off';
   const message = `The model's context window is full: about ${tokens} of ${window.tokens} tokens${SOURCES[window.from]}, and ${advice}`;
-  return ApplicationFailure.nonRetryable(message, 'context_window_full');
+  return new ModelFailure(message, { code: 'context_window_full', recoverable: false });
 }
 
 /** What a size is known from, for sentences. */

@@ -31,7 +31,8 @@ export const listStartEvents = (start: RunStart, given: Given): NewEvent[] => [
   ...listSettingEvents(start),
 ];
 
-function listSettingEvents({ ports, run, definition }: RunStart): NewEvent[] {
+/** Reports the settings that the model is not sent. */
+export function listSettingEvents({ ports, run, definition }: RunStart): NewEvent[] {
   const { provider, settings } = definition;
   const model = definition.model ?? (provider ? getDefaultModel(provider) : ports.default_model) ?? '';
   const { left_out } = divideSettings(splitSettings(settings).call_settings, {

@@ -157,7 +157,14 @@ async function writeRuns({ sql, insert, primes }: Bulk, person: Person, count: n
       const early = index % 8 === 6 && step === 1 ? 3 * DAY : 0;
       const started = ended - early - 1_000 * (400 - 100 * step) - take();
       mine.push({
-        ...{ task_id: id, step, attempts: 1 + (step % 2), errors: index % 7 === 3 ? step : 0, model: MODELS[(index + step) % 3] },
+        ...{
+          task_id: id,
+          step,
+          attempts: 1 + (step % 2),
+          errors: index % 7 === 3 ? step : 0,
+          fallback: index % 5 === 2 ? step : 0,
+          model: MODELS[(index + step) % 3],
+        },
         ...{ finish: 'stop', total_in: take() * 10, total_out: take(), cache_read: take(), cache_write: take() },
         ...{ cost: take() / 997, estimated: false, started_at: iso(started), ended_at: iso(started + 100 * take()) },
       });

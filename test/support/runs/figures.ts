@@ -112,10 +112,10 @@ export const toTranscript = (record: Record_, task_id: string) => ({
 const toCall = ({ call_id, attempts, errors, duration_ms }: Row) => ({ call_id, attempts, errors, duration_ms });
 export const toSteps = (record: Record_, task_id: string) =>
   inOrder(record.task_steps.filter((row) => row.task_id === task_id)).map((row) => {
-    const { step, attempts, errors, total_in, total_out, cache_read, cache_write } = row;
+    const { step, attempts, errors, fallback, total_in, total_out, cache_read, cache_write } = row;
     const cost = shownCost(row.cost, row.unpriced);
     return {
-      ...{ step, attempts, errors, usage: { total_in, total_out, cost, cache_read, cache_write } },
+      ...{ step, attempts, errors, fallback, usage: { total_in, total_out, cost, cache_read, cache_write } },
       duration_ms: row.ended_at && msOf(row.ended_at)! - msOf(row.started_at)!,
       tool_calls: inOrder(record.tool_calls.filter((call) => call.task_id === task_id && call.step === step)).map(toCall),
     };

@@ -191,7 +191,7 @@ const PLAIN = new Set(
     'cron time_zone jitter_seconds pause_after_failures count count_to scheduled_agents',
     'question_id action state code iss disabled allow_secret_questions',
     ...Object.keys(CallSettingFields),
-    'attachments media_type data above tokens digest file_name',
+    'attachments media_type data above tokens digest file_name fallbacks on fallback_minutes',
   ].flatMap((line) => line.split(' ')),
 );
 

@@ -23,10 +23,12 @@ interface World {
   fails?: Error;
   bypass_memory?: boolean;
   run?: null;
+  /** Where the run is among its fallbacks. */
+  fallback?: object;
 }
 
 /** Extracts the facts of a run. Returns how many were kept, what the model was sent, what was stored and what was noted. */
-async function remember({ messages = SAID, facts = [], refusals = {}, fails, bypass_memory = false, run }: World = {}) {
+async function remember({ messages = SAID, facts = [], refusals = {}, fails, bypass_memory = false, run, fallback }: World = {}) {
   const sent: any[] = [];
   const stored: string[] = [];
   const notes: any[] = [];
@@ -39,10 +41,10 @@ async function remember({ messages = SAID, facts = [], refusals = {}, fails, byp
   const ports = {
     halts: HALTS,
     runs: {
-      open: async () => (run === null ? undefined : { task_id: 't', definition_hash: 'h', messages }),
+      open: async () => (run === null ? undefined : { task_id: 't', definition_hash: 'h', messages, fallback }),
       note: async (_: unknown, note: object) => void notes.push(note),
     },
-    definition: async () => ({ model: 'asked', settings: { bypass_memory } }),
+    definition: async () => ({ model: 'asked', settings: { bypass_memory }, fallbacks: [{ on: ['quota'], model: 'spare' }] }),
     selectAnswerer: async () => ({ runtime: { exchange }, prices }),
     remember: async (_: unknown, __: unknown, { key }: { key: string }) => {
       if (!refusals[key]) stored.push(key);
@@ -53,6 +55,14 @@ async function remember({ messages = SAID, facts = [], refusals = {}, fails, byp
   const kept = await inActivity({}, () => rememberActivity(ports as never)('t')).catch((error: Error) => error.message);
   return { kept, sent, stored, notes };
 }
+
+it('the facts of a run that has left its model are found by the model that it is at', async () => {
+  const { sent } = await remember({
+    fallback: { position: 1, step: 3, seconds: 17, reason: 'quota', failures: [], answered: {} },
+  });
+  expect(sent[0].model).toBe('spare');
+  expect((await remember()).sent[0].model).toBe('asked');
+});
 
 const fact = (key: string) => ({ key, value: `about ${key}` });
 

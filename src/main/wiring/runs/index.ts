@@ -169,6 +169,8 @@ export async function createActivityPorts(
     sendWebhook: async (message, signal) => secrets.redact.value(await sendWebhook(message, signal)),
     findContextWindow: (run, pinned) => getContextWindow(core)(pinned, run.named_window),
     keepWindow: windowKeeper(core),
+    findNamedWindow: async ({ provider, model }) => provider && store.windows.find(provider.id, model ?? ''),
+    countFallback: meters.fellBack,
     workspaces,
     settle,
     parkBehind: parkBehind(core),

@@ -3,7 +3,8 @@ import { isTextFile, quoteFile, tryDecodeUtf8 } from '../../../domain/attachment
 import { splitSettings } from '../../../domain/call-settings.ts';
 import { type OfferedTool, type PinnedRepository, type ToolSpec, toToolSpec } from '../../../domain/definition.ts';
 import { secretRefusal } from '../../../domain/errors.ts';
-import { listHostedTools } from '../../../domain/hosted-tools.ts';
+import { findUnusable } from '../../../domain/fallback.ts';
+import { listHostedTools, runsHosted } from '../../../domain/hosted-tools.ts';
 import { buildInstructions } from '../../../domain/instructions.ts';
 import { dropCalls, ModelFailure } from '../../../domain/model-failure.ts';
 import { asLack, findOutage } from '../../../domain/outages.ts';
@@ -156,7 +157,9 @@ const lastTask = ({ order, definition: { settings } }: ExchangeAttempt): string 
 
 /** Selects the runtime that asks the model, and the tools offered to it; the first exchange records them. */
 async function equip(work: ExchangeAttempt, { claim, first, offered: own_tools, signal, publish }: StartedStep) {
-  const { ports, run, definition, order } = work;
+  const { ports, run, definition, order, pinned, position } = work;
+  const unusable = findUnusable(pinned, position);
+  if (unusable) throw new ModelFailure(unusable, { code: 'fallback_unusable', recoverable: false });
   const selected = await ports.openRuntime(run, definition, claim);
   if (own_tools) return { selected, offered: own_tools };
   const tools_query = { run, definition, runtime: selected, ready: claim, publish };
@@ -191,7 +194,7 @@ function selectTools(
   const forced = order.step === 1 ? definition.forced_tools : findForcedTools(run.messages, order.step - 1);
   const tools = offered.filter(({ name }) => forced?.includes(name));
   if (tools.length > 0) return { tools, must_call: true };
-  const hosted_tools = order.tools_off ? [] : listHostedTools(definition);
+  const hosted_tools = order.tools_off || !runsHosted(definition.provider) ? [] : listHostedTools(definition);
   return { tools: offered, ...(hosted_tools.length > 0 ? { hosted_tools } : {}) };
 }
 

@@ -1,5 +1,7 @@
 import type { AttachedFile } from '../../../domain/attachments.ts';
+import type { NamedWindow } from '../../../domain/context-window.ts';
 import type { Definition, ModelPrices, WorkspaceOwner } from '../../../domain/definition.ts';
+import type { FallbackReason } from '../../../domain/fallback-reasons.ts';
 import type { ExchangeOrder } from '../../../domain/run-loop.ts';
 import type { UsageSoFar } from '../../../domain/usage.ts';
 import type { PublishDeltas } from '../../../events/publisher.ts';
@@ -20,6 +22,11 @@ import type { PricePorts } from '../unpriced.ts';
 export interface ExchangeAttempt {
   ports: ExchangePorts;
   run: OpenRun;
+  /** The run's definition as it is pinned. */
+  pinned: Definition;
+  /** The position of the model that is asked: 0 for the run's own, otherwise that of a fallback. */
+  position: number;
+  /** The definition with the model that is asked in place of the run's own. */
   definition: Definition;
   order: ExchangeOrder;
   /** The prices of the model; absent until the model is selected. */
@@ -47,6 +54,10 @@ export interface ExchangePorts
   listTools(query: ToolsAsked, signal: AbortSignal): Promise<Toolbox>;
   /** Forwards text in batches. */
   publisher: PublishDeltas;
+  /** Returns the window that was named for the provider and the model of a fallback; null: none was. */
+  findNamedWindow(definition: Definition): Promise<NamedWindow | null>;
+  /** Counts a switch to a fallback. */
+  countFallback(reason: FallbackReason): void;
   /** Returns the files of a run with their bytes, in the given order. */
   loadFiles(files: readonly AttachedFile[]): Promise<(AttachedFile & { content: Uint8Array })[]>;
   /** Returns the files of tools' results that belong to the owner, with their bytes; files that were removed are left out. */

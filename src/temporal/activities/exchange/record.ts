@@ -59,7 +59,7 @@ async function buildEntry(
   work: ExchangeAttempt,
   { reply, cursor, offered, selected, published }: ModelAnswer,
 ): Promise<{ entry: StepRecord; planned_calls: PlannedCall[]; resent: NewEvent[] }> {
-  const { ports, run, definition, order } = work;
+  const { ports, run, definition, order, position } = work;
   const { log, message, usage, delta } = createTaskEvents(run.task_id, ports.now);
   const judgement = await judgeReply({ ports, run, definition }, reply);
   const tools = new Map(offered.map((tool) => [tool.name, tool]));
@@ -86,6 +86,8 @@ async function buildEntry(
   const entry: StepRecord = {
     step: order.step,
     model: reply.model ?? definition.model,
+    provider: definition.provider && { id: definition.provider.id, name: definition.provider.name },
+    fallback: position,
     finish: reply.finish,
     usage: attempt_usage,
     messages: [
