@@ -141,7 +141,7 @@ describe('a field with a rule', () => {
   it('counts usage under both names', () => {
     const counts = { total_in: 1, total_out: 2, cost: 0.5, cache_read: 3, cache_write: 4, premium_requests: 5 };
     const named = { total_input_tokens: 1, total_output_tokens: 2, total_cost: 0.5, total_premium_requests: 5 };
-    expect(UsageTotals.parse(counts)).toEqual({ ...counts, estimated: false, ...named });
+    expect(UsageTotals.parse(counts)).toEqual({ ...counts, estimated: false, priced: true, ...named });
   });
 });
 
