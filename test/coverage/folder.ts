@@ -1,3 +1,4 @@
+import type { ChildProcess } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -6,10 +7,24 @@ export const COVERAGE_FOLDER = 'PERDURA_COVERAGE';
 
 export const coverageFolder = (): string | undefined => process.env[COVERAGE_FOLDER];
 
-/** The variable with which a child of Node writes what it executed when it ends by itself. One that is killed writes nothing. */
+/** The variable with which a child of Node writes what it executed when it ends by itself. */
 export function coverageOfChildren(): Record<string, string> {
   const folder = coverageFolder();
   return folder ? { [COVERAGE_FOLDER]: folder, NODE_V8_COVERAGE: join(folder, 'children') } : {};
+}
+
+const WRITER = join(import.meta.dirname, 'killed.ts');
+const PATIENCE_MS = 5_000;
+
+/** The flags with which a child of Node writes what it executed also when `killMeasured` kills it. */
+export const flagsOfChildren = (): string[] => (coverageFolder() ? ['--import', WRITER] : []);
+
+/** Kills a child as SIGKILL does. One that is measured writes what it executed before that, if it still can. */
+export function killMeasured(child: ChildProcess): void {
+  if (!child.spawnargs.includes(WRITER)) return void child.kill('SIGKILL');
+  child.kill('SIGUSR2');
+  const timer = setTimeout(() => child.kill('SIGKILL'), PATIENCE_MS);
+  child.once('exit', () => clearTimeout(timer));
 }
 
 let written = 0;

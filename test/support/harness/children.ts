@@ -1,4 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
+import { killMeasured } from '../../coverage/folder.ts';
 
 const living = new Set<ChildProcess>();
 
@@ -10,6 +11,8 @@ export function note(child: ChildProcess): void {
 
 /** Kills the children that have not ended. */
 export function endChildren(): void {
-  for (const child of living) child.kill('SIGKILL');
+  for (const child of living) killMeasured(child);
 }
-process.once('exit', endChildren);
+process.once('exit', () => {
+  for (const child of living) child.kill('SIGKILL');
+});

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { coverageOfChildren } from '../../coverage/folder.ts';
 import { folderOfRun } from './run-mark.ts';
 
 const STARTER = fileURLToPath(new URL('embedded-starter.ts', import.meta.url));
@@ -35,6 +36,7 @@ export interface Started {
 /** Starts a server from a separate process and kills that process with kill -9, so that the server is left behind. */
 export async function startAndDie(kind: 'postgres' | 'temporal', home: string, executable = ''): Promise<Started> {
   const starter = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', STARTER, kind, home, executable], {
+    env: { ...process.env, ...coverageOfChildren() },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const died = once(starter, 'exit');

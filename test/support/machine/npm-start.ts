@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { readFile, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { coverageOfChildren } from '../../coverage/folder.ts';
 import { folderOfRun } from '../harness/run-mark.ts';
 import { type Child, childOf } from './processes.ts';
 
@@ -25,7 +26,10 @@ export function npmStarts() {
     childOf(
       spawn(process.execPath, [join(ROOT, 'bin/perdura.mjs'), name], {
         cwd: ROOT,
-        env: { ...process.env, PERDURA_HOME: home, PERDURA_READY_FILE: join(home, 'ready.json'), OPENAI_API_KEY: '' },
+        env: {
+          ...{ ...process.env, ...coverageOfChildren(), OPENAI_API_KEY: '' },
+          ...{ PERDURA_HOME: home, PERDURA_READY_FILE: join(home, 'ready.json') },
+        },
         stdio: ['ignore', 'pipe', 'pipe'],
       }),
     );

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { localToken } from '../../../src/embedded/local-identity.ts';
 import { findFreePort as freePortFrom } from '../../../src/embedded/ports.ts';
 import type { InstallationSettings } from '../../../src/main/installation-settings.ts';
-import { coverageOfChildren } from '../../coverage/folder.ts';
+import { coverageOfChildren, flagsOfChildren, killMeasured } from '../../coverage/folder.ts';
 import { type Client, clientOf } from '../client.ts';
 import { note } from '../harness/children.ts';
 import { RUN_MARK } from '../harness/run-mark.ts';
@@ -40,7 +40,7 @@ const FLAGS = ['--disable-warning=ExperimentalWarning', '--liftoff-only'];
 
 const nodeProcess = (args: string[], env: Record<string, string>): Child =>
   childOf(
-    spawn(process.execPath, [...FLAGS, ...args], {
+    spawn(process.execPath, [...FLAGS, ...flagsOfChildren(), ...args], {
       env: { ...baseEnv(), ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     }),
@@ -119,7 +119,8 @@ export function childOf(child: ChildProcess): Child {
     },
     signal: (signal) => void child.kill(signal),
     async end(signal) {
-      child.kill(signal);
+      if (signal === 'SIGKILL') killMeasured(child);
+      else child.kill(signal);
       const [code] = await ended;
       return code as number | null;
     },
