@@ -23,12 +23,12 @@ interface Pieces {
   text: string;
 }
 
-const QUOTED = /"([^"]*)"|“([^“”]*)”|`([^`]*)`|(?<!\w)'([^']*)'(?!\w)/g;
+const QUOTED = /"[^"]*"|“[^“”]*”|`[^`]*`|(?<!\w)'[^']*'(?!\w)/g;
 const NUMBER = /(?<![\w.-])-?\d+(?:\.\d+)?(?!\w)/g;
 const TEXT_LENGTH = 200;
 
 export function extractPieces(prompt: string): Pieces {
-  const quotes = [...prompt.matchAll(QUOTED)].map(([, ...groups]) => groups.find((group) => group !== undefined) ?? '');
+  const quotes = (prompt.match(QUOTED) ?? []).map((quoted) => quoted.slice(1, -1));
   const numbers = (prompt.replace(QUOTED, ' ').match(NUMBER) ?? []).map(Number);
   return { quotes, numbers, text: [...prompt.trim()].slice(0, TEXT_LENGTH).join('') };
 }
@@ -36,7 +36,7 @@ export function extractPieces(prompt: string): Pieces {
 /** Returns a value that fits the schema: one of the pieces if one fits, or else a default. */
 export function fill(schema: Schema, pieces: Pieces, root: Schema = schema): unknown {
   const { $ref, anyOf, oneOf, allOf } = schema;
-  if ($ref) return fill(root.$defs?.[$ref.split('/').at(-1) ?? ''] ?? {}, pieces, root);
+  if ($ref) return fill(root.$defs?.[$ref.replace(/.*\//, '')] ?? {}, pieces, root);
   if (schema.const !== undefined) return schema.const;
   if (schema.enum) return schema.enum[0];
   const variant = (anyOf ?? oneOf)?.find((option) => option.type !== 'null') ?? allOf?.[0];

@@ -40,21 +40,17 @@ export async function createCompletion({ request, reply, delivery }: Turn) {
   };
 }
 
-/** Streams a completion. Ends early, without an error, if the client disconnects. */
+/** Streams a completion. Ends with an error if the client disconnects. */
 export async function streamCompletion({ request, reply, delivery }: Turn, response: ServerResponse): Promise<void> {
   const disconnect = new AbortController();
   response.once('close', () => disconnect.abort());
   response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
   response.flushHeaders();
   const frames = buildFrames(request, reply).map((frame) => `data: ${JSON.stringify(frame)}\n\n`);
-  try {
-    if (delivery.ttft_ms > 0) await sleep(delivery.ttft_ms, undefined, { signal: disconnect.signal });
-    await write(response, delivery.cut ? frames.slice(0, frames.length / 2) : frames, { ...delivery, signal: disconnect.signal });
-    if (delivery.cut) response.destroy();
-    else response.end('data: [DONE]\n\n');
-  } catch (error) {
-    if (!disconnect.signal.aborted) throw error;
-  }
+  if (delivery.ttft_ms > 0) await sleep(delivery.ttft_ms, undefined, { signal: disconnect.signal });
+  await write(response, delivery.cut ? frames.slice(0, frames.length / 2) : frames, { ...delivery, signal: disconnect.signal });
+  if (delivery.cut) response.destroy();
+  else response.end('data: [DONE]\n\n');
 }
 
 async function write(
@@ -88,7 +84,7 @@ function buildFrames(request: DemoRequest, reply: DemoReply): object[] {
 function toCallDeltas(call: Outcome['calls'][number], index: number): object[] {
   const { name, arguments: text } = call.function;
   const opening = { index, ...call, function: { name, arguments: '' } };
-  const pieces = (text.match(/.{1,16}/gsu) ?? []).map((piece) => ({ index, function: { arguments: piece } }));
+  const pieces = Array.from(text.matchAll(/.{1,16}/gsu), ([piece]) => ({ index, function: { arguments: piece } }));
   return [opening, ...pieces].map((part) => ({ tool_calls: [part] }));
 }
 

@@ -142,7 +142,7 @@ function embed(text: string): number[] {
   for (const word of text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []) {
     const hash = createHash('sha256').update(word).digest();
     const place = hash.readUInt16LE(0) % DIMENSIONS;
-    vector[place] = (vector[place] ?? 0) + ((hash[2] ?? 0) & 1 ? 1 : -1);
+    vector[place]! += hash[2]! & 1 ? 1 : -1;
   }
   const length = Math.hypot(...vector);
   return length === 0 ? vector : vector.map((value) => value / length);

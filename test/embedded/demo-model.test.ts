@@ -1,6 +1,7 @@
 import OpenAI from 'openai';
 import type { ChatCompletionCreateParamsNonStreaming, ChatCompletionTool } from 'openai/resources/chat/completions';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { extractPieces, fill, type Schema } from '../../src/embedded/demo-arguments.ts';
 import { startDemoModel } from '../../src/embedded/demo-model.ts';
 import { rawRequest } from '../support/contract/raw-request.ts';
 
@@ -124,6 +125,31 @@ describe('with tools', () => {
     expect(call).toEqual(['weather', { unit: 'celsius', days: 7, deep: [], note: 'none', where: { city: 'Run weather' } }]);
   });
 
+  it.each<[Schema, string, unknown]>([
+    [{ $ref: '#/$defs/city', $defs: { town: { const: 3 }, city: { enum: ['Oslo', 'Bergen'] } } }, '', 'Oslo'],
+    [{ $ref: '#/$defs/city', $defs: { town: { const: 3 } } }, '', null],
+    [{ $ref: '#/$defs/city' }, '', null],
+    [{ type: 'integer', const: 7 }, '11', 7],
+    [{ type: 'null' }, '', null],
+    [{ type: 'null', default: 'none' }, '', 'none'],
+    [{ type: 'integer' }, '2.5', 2],
+    [{ type: 'array', items: { type: 'integer' } }, '2, 3 and 5', [2, 3, 5]],
+    [{ type: 'array', items: { anyOf: [{ type: 'null' }, number] } }, '7', [7]],
+    [{ type: 'array', items: { properties: { n: { type: 'integer', minimum: 11 } }, required: ['n'] } }, '', [{ n: 11 }]],
+    [{ type: 'array', items: { $ref: '#/$defs/n' }, $defs: { n: { const: 13 } } }, '', [13]],
+    [{ type: 'array', items: text, default: ['preset'] }, '', ['preset']],
+    [{ type: 'object', properties: { unit: { enum: ['m'] }, exact: { const: 1 }, q: text } }, '“x” 5', { q: 'x' }],
+    [{ type: 'string', format: 'uri' }, 'See https://perdura.example/a now', 'https://perdura.example/a'],
+    [{ type: 'string', format: 'url' }, 'See there', 'https://example.com'],
+    [{ type: 'string', format: 'date-time' }, 'Now', '2025-01-01T00:00:00Z'],
+    [{ type: 'string', format: 'date' }, 'Now', '2025-01-01'],
+    [{ type: 'string', format: 'email' }, 'Now', 'someone@example.com'],
+    [{ type: 'string', format: 'hostname' }, 'Now', 'Now'],
+    [{ type: 'string', format: 'date' }, 'On `Monday`', 'Monday'],
+  ])('fills %j from %j', (schema, prompt, value) => {
+    expect(fill(schema, extractPieces(prompt))).toEqual(value);
+  });
+
   it('does not mistake read_file or ready for read', async () => {
     expect(await callsFor('Use read file when ready', tool('read', {}), tool('read_file', {}))).toEqual([['read_file', {}]]);
   });
@@ -154,6 +180,23 @@ describe('with tools', () => {
     });
     expect(message.content).toMatch(/find answered: {"n": 1}.*add_numbers answered: 5.*demo model/s);
     expect(finish_reason).toBe('stop');
+  });
+
+  it('names no tool for a result that belongs to no call, and reads what has no text', async () => {
+    const messages = [
+      { role: 'user', content: [{ type: 'text', text: 'find it' }, { type: 'image_url' }] },
+      { role: 'assistant', tool_calls: [{ id: 'c1', type: 'custom' }] },
+      { role: 'tool', tool_call_id: 'c1', content: 'of no function' },
+      { role: 'tool', content: 'of nobody' },
+      { role: 'tool', tool_call_id: 'c2' },
+    ] as unknown as Messages;
+    const { content } = (await ask(messages, { tools: [FIND] })).message;
+    expect(content?.split('\n\n').slice(0, 3)).toEqual([
+      'The tool unnamed answered: of no function',
+      'The tool unnamed answered: of nobody',
+      'The tool unnamed answered: ',
+    ]);
+    expect((await ask([{ role: 'system', content: 'Be kind.' }])).message.content).toMatch(/The prompt was: $/);
   });
 
   it('ignores a goal reminder, but answers a new prompt', async () => {
@@ -193,6 +236,29 @@ describe('with a scenario in the prompt', () => {
     expect((await ask(prompt)).message.content).toBe('tok0');
   });
 
+  it.each([
+    ['[[turns=2;tool=pay;toolms=7;pad=3]] Pay "Bo".', { to: 'Bo', ms: 7, pad: 'xxx' }],
+    ['[[turns=2;tool=pay]] Pay "Bo".', { to: 'Bo' }],
+    ['[[turns=2;tool=lookup;toolms=none]] Pay "Bo".', { q: 'q1' }],
+  ])('gives the tool what it takes: %s', async (prompt, given) => {
+    const tools = [tool('pay', { to: text }), tool('lookup', { q: text })];
+    expect((await callsFor(prompt, ...tools)).map((call) => call && call[1])).toEqual([given]);
+  });
+
+  it.each([
+    ['before the first token', '[[ttft_ms=60000;tokens=2]]', 0],
+    ['between two tokens', '[[itl_ms=60000;tokens=2]]', 1],
+  ])('ends an answer whose reader leaves %s', async (_, content, chunks) => {
+    const leaving = new AbortController();
+    const body = JSON.stringify({ model: 'm', stream: true, messages: [{ role: 'user', content }] });
+    const { body: stream } = await fetch(`${server.url}/chat/completions`, { method: 'POST', body, signal: leaving.signal });
+    const reader = stream!.getReader();
+    for (let read = 0; read < chunks; read += 1) expect((await reader.read()).done).toBe(false);
+    leaving.abort();
+    await expect(reader.read()).rejects.toThrow();
+    expect((await ask('[[tokens=1]]')).message.content).toBe('tok0');
+  });
+
   it('breaks off the first answer if the scenario requests it', async () => {
     const content = '[[cut=1;key=cut;tokens=6]]';
     const read = () => client.chat.completions.stream({ model: 'm', messages: [{ role: 'user', content }] }).finalContent();
@@ -205,6 +271,7 @@ describe('apart from chat', () => {
   it('lists itself under a name that promises no intelligence', async () => {
     const { data } = await client.models.list();
     expect(data).toMatchObject([{ id: 'perdura-demo', name: expect.stringContaining('no intelligence') }]);
+    expect(await client.models.retrieve('perdura-demo')).toEqual(data[0]);
   });
 
   it('embeds texts deterministically, so that texts with shared words are close', async () => {
@@ -216,6 +283,26 @@ describe('apart from chat', () => {
     expect(near(a, b)).toBeGreaterThan(near(a, c) + 0.3);
     const again = await client.embeddings.create({ model: 'perdura-demo', input: input[0]!, encoding_format: 'float' });
     expect(again.data[0]?.embedding).toEqual(a.map((value) => expect.closeTo(value, 6)));
+  });
+
+  it('gives a text without words a vector of zeros', async () => {
+    const { data } = await client.embeddings.create({ model: 'perdura-demo', input: '…', encoding_format: 'float' });
+    expect(data[0]?.embedding).toEqual(Array(256).fill(0));
+  });
+
+  it.each([
+    ['what the scenario asks for', '[[status=503;failn=1;key=of-type]]', {}, 503, 'server_error', 'status 503'],
+    [
+      'a schema that never ends',
+      'Run it',
+      { $ref: '#/$defs/a', $defs: { a: { $ref: '#/$defs/a' } } },
+      500,
+      'server_error',
+      'failed',
+    ],
+  ])('reports %s', async (_, prompt, parameters, status, type, message) => {
+    const tools = [{ type: 'function' as const, function: { name: 'it', parameters } }];
+    await expect(ask(prompt, { tools })).rejects.toMatchObject({ status, type, message: expect.stringContaining(message) });
   });
 
   it('refuses an invalid request as OpenAI does', async () => {

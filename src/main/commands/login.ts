@@ -15,7 +15,7 @@ export default async function login(config: Config, args: string[]): Promise<voi
   const options = { ...JSON_OPTION, url: { type: 'string' }, 'token-stdin': { type: 'boolean' } } as const;
   const { values } = parseOptions('login', args, { options });
   const url = parseAddress(values.url ?? config.PERDURA_API_URL);
-  const token = (values['token-stdin'] ? await text(process.stdin) : await promptForToken()).trim();
+  const token = (await (values['token-stdin'] ? text(process.stdin) : promptForToken())).trim();
   if (!token) throw usageError('login', 'The access token is empty');
   const { id, login: name } = await createClient({ url, token, max_retries: 0 }).request('GET /api/me');
   const file = await storeLogin(config, { url, token });

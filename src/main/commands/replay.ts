@@ -55,7 +55,7 @@ export function parseRunBundle(text: string): RunBundle {
   if (version !== 1) throw new Error(`Bundle of version ${JSON.stringify(version) ?? 'unknown'}; this Perdura reads version 1`);
   const { data, error } = RunBundle.safeParse(value);
   if (data) return data;
-  const { path, message } = error.issues[0] ?? { path: [], message: 'unknown' };
+  const { path, message } = error.issues[0]!;
   throw new Error(`Damaged bundle: ${path.join('.')}: ${message}`);
 }
 

@@ -31,4 +31,4 @@ interface Facts<O> {
 }
 
 export const usageError = (command: string, reason: string): UsageError =>
-  new UsageError(`${reason}\n\n${answerTo([command, '--help'], '') ?? ''}`.trimEnd());
+  new UsageError(`${reason}\n\n${answerTo([command, '--help'], '')}`.trimEnd());

@@ -1,0 +1,177 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { readConfig } from '../../../src/main/config.ts';
+import { loginFile, storeLogin } from '../../../src/main/remote/login.ts';
+import { UsageError } from '../../../src/main/remote/options.ts';
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'perdura-usage-'));
+});
+afterEach(() => {
+  process.exitCode = undefined;
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+const settings = (more: Record<string, string> = {}) =>
+  readConfig({ XDG_CONFIG_HOME: join(folder, 'config'), PERDURA_HOME: join(folder, 'home'), ...more });
+
+/** Runs a command in this process, which has no terminal; `failure` is what it throws, which `cli.ts` prints. */
+async function perdura(line: string, more: Record<string, string> = {}) {
+  const [name, ...args] = line.split(' ').filter(Boolean);
+  const { default: command } = await import(`../../../src/main/commands/${name}.ts`);
+  const printed = { out: '', errors: '' };
+  const keep = (stream: keyof typeof printed) => (chunk: unknown) => {
+    printed[stream] += String(chunk);
+    return true;
+  };
+  const out = vi.spyOn(process.stdout, 'write').mockImplementation(keep('out'));
+  const errors = vi.spyOn(process.stderr, 'write').mockImplementation(keep('errors'));
+  try {
+    const failure: Error | null = await command(settings(more), args).then(
+      () => null,
+      (error: Error) => error,
+    );
+    return {
+      ...printed,
+      failure: failure?.message ?? null,
+      is_usage: failure instanceof UsageError,
+      code: process.exitCode ?? 0,
+    };
+  } finally {
+    out.mockRestore();
+    errors.mockRestore();
+  }
+}
+
+describe('the command line of a client', () => {
+  it.each([
+    ['login', 'Name the installation: --url https://perdura.example'],
+    ['login --url nowhere', '--url is not a URL such as'],
+    ['login --url https://me@perdura.example', '--url must not contain a user or password'],
+    ['login --url https://:secret@perdura.example', '--url must not contain a user or password'],
+    ['login --url https://perdura.example', 'Pipe the access token into it with --token-stdin'],
+    ['login hunter2', 'It takes no words, not 1'],
+    ['login --token hunter2', "Unknown option '--token'"],
+    ['logout now', 'It takes no words, not 1'],
+    ['tasks', 'The verb is missing'],
+    ['tasks rm', 'There is no perdura tasks rm'],
+    ['tasks ls ls', 'It takes 1 words, not 2'],
+    ['run Daily', 'The prompt is missing'],
+    ['logs', 'The task is missing'],
+    ['approve', 'The task is missing'],
+    ['apply', 'Name a file or folder: -f agents.yaml'],
+    ['completions', 'The shell is missing'],
+    ['completions tcsh', 'There is no script for tcsh'],
+  ])('refuses perdura %s, and shows how it is used', async (line, reason) => {
+    const { failure, is_usage, out } = await perdura(line);
+    expect([failure?.split('\n')[0], is_usage, out]).toEqual([expect.stringContaining(reason), true, '']);
+    expect(failure).toContain(`\n\nperdura ${line.split(' ')[0]} `);
+    expect(failure).not.toContain('hunter2');
+  });
+
+  it.each([
+    ['http://perdura.example', true],
+    ['http://127.0.0.1:7', false],
+    ['http://localhost:7', false],
+    ['http://[::1]:7', false],
+    ['https://perdura.example', false],
+  ])('warns before a token is typed that would travel to %s unencrypted: %s', async (url, warns) => {
+    const { errors } = await perdura(`login --url ${url}`);
+    expect(errors.includes('The access token travels unencrypted to perdura.example')).toBe(warns);
+  });
+
+  it('takes the installation of the environment for a login', async () => {
+    const { failure } = await perdura('login', { PERDURA_API_URL: 'https://perdura.example', PERDURA_API_TOKEN: 'x' });
+    expect(failure).toContain('Pipe the access token');
+  });
+
+  it.each(['bash', 'zsh', 'fish'])('prints the completions of %s', async (shell) => {
+    expect(await perdura(`completions ${shell}`)).toMatchObject({ failure: null, out: expect.stringContaining('mcp-packages') });
+  });
+});
+
+describe('a stored login', () => {
+  it('is removed once', async () => {
+    await storeLogin(settings(), { url: 'https://perdura.example', token: 'hunter2' });
+    expect((await perdura('logout')).out).toBe('Signed out\n');
+    expect((await perdura('logout')).out).toBe('Nobody was signed in\n');
+    expect(JSON.parse((await perdura('logout --json')).out)).toEqual({ removed: false });
+  });
+
+  it.each([
+    ['is no JSON', '{'],
+    ['has no token', '{"url":"https://perdura.example"}'],
+  ])('that %s asks for another login, and can be removed', async (_, text) => {
+    const file = loginFile(settings());
+    await writeFile(file, text, { mode: 0o600 });
+    expect((await perdura('tasks ls')).failure).toBe(`${file} is damaged; run perdura login again`);
+    expect(JSON.parse((await perdura('logout --json')).out)).toEqual({ removed: true });
+  });
+
+  it('that cannot be read is not taken for a missing one', async () => {
+    await mkdir(loginFile(settings()));
+    expect((await perdura('tasks ls')).failure).toContain('EISDIR');
+    await rm(loginFile(settings()), { recursive: true });
+  });
+});
+
+describe('the command line of an installation', () => {
+  it.each<[string, string, Record<string, string>?]>([
+    ['backup', 'Name one file: perdura backup <file>'],
+    ['backup a b', 'Name one file: perdura backup <file>'],
+    ['backup --without-key', 'Name one file: perdura backup <file>'],
+    ['backup a', 'perdura backup is for the servers that npm start brings', { DATABASE_URL: 'postgres://u@127.0.0.1/p' }],
+    ['backup a', 'perdura backup is for the servers that npm start brings', { TEMPORAL_ADDRESS: '127.0.0.1:7' }],
+    ['restore', 'Name one file: perdura restore <file>'],
+    ['restore a b', 'Name one file: perdura restore <file>'],
+    ['restore --force', 'Name one file: perdura restore <file>'],
+    ['rotate-keys', 'Set DATABASE_URL and ENCRYPTION_KEYS'],
+    ['rotate-keys', 'Set DATABASE_URL and ENCRYPTION_KEYS', { DATABASE_URL: 'postgres://u@127.0.0.1/p' }],
+    ['migrate', 'Set DATABASE_URL; an embedded installation migrates by itself'],
+    ['restored', 'There is no home'],
+    ['worker --role cook', '--role: '],
+    ['tools', 'Name the packages to install'],
+    ['tools install', 'Name the packages to install'],
+    ['tools remove humanize', 'Name the packages to install'],
+    ['demo', 'No running installation found here'],
+    ['mcp-packages purge', 'Write perdura mcp-packages ls [--json], or'],
+    ['mcp-packages ls --all', 'Write perdura mcp-packages ls [--json], or'],
+    ['mcp-packages clear a b', 'Write perdura mcp-packages ls [--json], or'],
+  ])('refuses perdura %s: %s', async (line, reason, more = {}) => {
+    expect(await perdura(line, more)).toMatchObject({ failure: expect.stringContaining(reason), out: '' });
+  });
+
+  it.each([
+    ['mcp-packages', 'No packages of MCP servers are installed.\n'],
+    ['mcp-packages ls', 'No packages of MCP servers are installed.\n'],
+    ['mcp-packages ls --json', '[]\n'],
+    ['mcp-packages clear', 'Nothing is installed.\n'],
+    ['mcp-packages clear a@1', 'Nothing is installed as a@1; perdura mcp-packages ls lists what is.\n'],
+  ])('answers perdura %s where no package is installed', async (line, out) => {
+    expect(await perdura(line)).toMatchObject({ failure: null, out });
+  });
+
+  it('names what it cannot replay, and exits with 2', async () => {
+    await mkdir(join(folder, 'a-folder'));
+    const damaged = join(folder, 'damaged.json');
+    await writeFile(damaged, '{"format":"perdura-run","version":1}');
+    const other = join(folder, 'other.json');
+    await writeFile(other, '{"format":"perdura-run"}');
+    expect(await perdura('replay')).toMatchObject({
+      errors: 'Name the bundle to replay: perdura replay <bundle.json> …\n',
+      code: 2,
+    });
+    const { errors, code } = await perdura(`replay ${folder}/none ${folder}/a-folder ${damaged} ${other}`);
+    expect(code).toBe(2);
+    expect(errors.split('\n')).toEqual([
+      `${folder}/none: No such file`,
+      expect.stringMatching(/a-folder: EISDIR/),
+      expect.stringMatching(/damaged.json: Damaged bundle: [a-z]/),
+      `${other}: Bundle of version unknown; this Perdura reads version 1`,
+      '',
+    ]);
+  });
+});
