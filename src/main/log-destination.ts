@@ -38,7 +38,7 @@ export function logDestination(fd: number, asLine = (sentence: string) => senten
       busy = false;
       if (error) {
         torn = torn || written_bytes > 0;
-        drop(lines, error.code ?? error.message);
+        drop(lines, error.code!);
       } else {
         dropped -= reported_count;
         torn = false;

@@ -242,7 +242,7 @@ describe('with a scenario in the prompt', () => {
     ['[[turns=2;tool=lookup;toolms=none]] Pay "Bo".', { q: 'q1' }],
   ])('gives the tool what it takes: %s', async (prompt, given) => {
     const tools = [tool('pay', { to: text }), tool('lookup', { q: text })];
-    expect((await callsFor(prompt, ...tools)).map((call) => call && call[1])).toEqual([given]);
+    expect((await callsFor(prompt, ...tools)).map((call) => (call || [])[1])).toEqual([given]);
   });
 
   it.each([

@@ -38,11 +38,34 @@ it('drops lines while the disk is full, and counts them when there is room again
   expect(readFileSync(file, 'utf8')).toMatch(/^[1-9]\d* lines of the log were dropped: ENOSPC\n(?:kept\n)+$/);
 });
 
-it('does not wait for a reader that does not read, and keeps no more than it may', async () => {
+it('begins a line of its own after one that the full disk has torn', async (test) => {
+  const disk = await folder();
+  if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=16k', 'perdura-test', disk]).status !== 0)
+    return test.skip('this process may not mount a file system');
+  endings.push(() => spawnSync('umount', [disk]));
+  const [ballast, file] = [join(disk, 'ballast'), join(disk, 'log')];
+  await writeFile(ballast, Buffer.alloc(4 << 10));
+  const fd = openSync(file, 'a');
+  endings.push(() => closeSync(fd));
+  const log = logDestination(fd);
+  log.write(`${'x'.repeat(30_000)}\n`);
+  await until('the disk is full', async () => readFileSync(file).length >= 8 << 10);
+  await rm(ballast);
+  await until('a line after the disk was full', async () => {
+    log.write('kept\n');
+    return readFileSync(file, 'utf8').includes('kept');
+  });
+  expect(readFileSync(file, 'utf8')).toMatch(/^x+\n[1-9]\d* lines? of the log were dropped: ENOSPC\n(?:kept\n)+$/);
+});
+
+it.each([
+  ['waits', 0],
+  ['does not wait', constants.O_NONBLOCK],
+])('does not wait for a reader that does not read, at a pipe that %s, and keeps no more than it may', async (_, mode) => {
   const pipe = join(await folder(), 'pipe');
   expect(spawnSync('mkfifo', [pipe]).status).toBe(0);
   // Opened for both, so that neither end waits for the other.
-  const fd = openSync(pipe, constants.O_RDWR);
+  const fd = openSync(pipe, constants.O_RDWR | mode);
   endings.push(() => closeSync(fd));
   const log = logDestination(fd);
   const line = `${'x'.repeat(1_023)}\n`;

@@ -46,7 +46,8 @@ async function loadIds(client: PerduraClient, route: (typeof LISTS)[keyof typeof
 
 function indexByName(items: { id: string; title: string | null }[]): Map<string, string[]> {
   const names = new Map<string, string[]>();
-  for (const { id, title } of items) if (title !== null) names.set(title, [...(names.get(title) ?? []), id]);
+  // Only workflows may have no title, and no file names them.
+  for (const { id, title } of items as { id: string; title: string }[]) names.set(title, [...(names.get(title) ?? []), id]);
   return names;
 }
 

@@ -16,9 +16,9 @@ export async function readDeclared(paths: string[]): Promise<Declared[]> {
   const documents = sources.flatMap(({ file, source }) =>
     parseDocuments(file, source).flatMap((document) => parseItems(document, file)),
   );
-  const errors = [...documents.flatMap(({ errors }) => errors), ...findDuplicates(documents.flatMap(({ item }) => item ?? []))];
-  if (errors.length > 0) throw new Error(errors.join('\n'));
   const items = documents.flatMap(({ item }) => item ?? []);
+  const errors = [...documents.flatMap(({ errors }) => errors), ...findDuplicates(items)];
+  if (errors.length > 0) throw new Error(errors.join('\n'));
   return DECLARED_KINDS.flatMap((kind) => items.filter((item) => item.kind === kind));
 }
 

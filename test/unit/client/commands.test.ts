@@ -176,7 +176,8 @@ describe.each([
     const several = await perdura(name, ID(7));
     expect(several.failure).toContain('Several calls wait; name one of them:\n  1-1  pay {"a":7}\n  1-2  pay {"a":7}');
     expect(received.map(({ line }) => line)).toEqual([`GET /api/tasks/${ID(7)}/steps`]);
-    expect((await perdura(name, ID(7), '1-2')).failure).toBeNull();
+    const named = await perdura(name, ID(7), '1-2', '--json');
+    expect(JSON.parse(named.out)).toEqual(task({ status: 'running' }));
     expect(received.at(-1)?.body).toEqual({ decision: name });
     answers = steps(call('1-1', 'waiting_client'));
     expect((await perdura(name, ID(7))).failure).toBe(`No tool call of the run ${ID(7)} waits for approval`);
@@ -243,6 +244,8 @@ describe('perdura import', () => {
   it('sends a bundle, or the items of one kind, and names what was created', async () => {
     const skills = result({ created: 2, warnings: [{ path: 'skills.0', message: 'So so' }] });
     answers = { 'POST /api/import': { skills, agents: result(), warnings: [{ path: 'x', message: 'Unknown' }] } };
+    expect(JSON.parse((await send('version: "1.0"', '--json')).out)).toEqual({ skills, agents: result() });
+    received.length = 0;
     const whole = await send('version: "1.0"\nskills: [{name: a}]\n');
     expect(whole).toMatchObject({ out: 'skills: 2 created\n', errors: 'warning: Unknown\nwarning: So so\n', code: 0 });
     await send(JSON.stringify({ version: '1.0', resource_type: 'agent', items: [{ name: 'a' }] }), '--dry-run');
@@ -303,6 +306,14 @@ describe('perdura apply', () => {
     expect(changes()).toEqual([]);
   });
 
+  it('refers to a tool by its name', async () => {
+    const reply = { created: 1, errors: [], ids: [ID(8)], warnings: [] };
+    answers = { ...installed(), 'POST /api/import': { agents: reply }, 'GET /api/custom-tools': [{ id: ID(3), name: 'pay' }] };
+    await writeFile(join(folder, 'declared.yaml'), 'kind: agent\nname: payer\ncustom_tools: [pay]\n');
+    expect(await apply()).toMatchObject({ failure: null });
+    expect(received.at(-1)?.body).toMatchObject({ agents: [{ name: 'payer', custom_tool_ids: [ID(3)] }] });
+  });
+
   it('creates what is missing, keeps the id of an export, and stops at the first failure with what was done', async () => {
     const reply = (part: object) => ({ skills: { created: 1, errors: [], ids: [ID(8)], warnings: [], ...part } });
     let sent = 0;
@@ -332,6 +343,7 @@ describe('perdura eval', () => {
   const results = [
     { item_id: 'i1', status: 'passed', prompt: 'One', task_id: 't1', grades: [], error: null },
     { item_id: 'i2', status: 'failed', prompt: 'x'.repeat(81), task_id: 't2', grades: [grade], error: null },
+    { item_id: 'i4', status: 'failed', prompt: 'Four', task_id: 't4', grades: [{ ...grade, reason: null }], error: null },
     { item_id: 'i3', status: 'error', prompt: 'Three', task_id: null, grades: [], error: 'No run' },
   ];
   const ended = (more: object = {}) => ({
@@ -358,6 +370,7 @@ describe('perdura eval', () => {
     expect((await evaluate()).out.split('\n')).toEqual([
       'evaluation e',
       `failed     "${'x'.repeat(80)}…"  run t2: exact: Not it`,
+      'failed     "Four"  run t4: failed',
       'REGRESSED  "Three"  run none: No run',
       'completed: 3 of 4 passed, 1 failed, 0 not graded, 1 regressed',
       'version h',

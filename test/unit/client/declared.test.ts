@@ -2,6 +2,8 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createClient } from '../../../src/client/index.ts';
+import { applySteps } from '../../../src/main/declared/apply-steps.ts';
 import type { Installed, World } from '../../../src/main/declared/installed.ts';
 import { DECLARED_KINDS, type NamedType } from '../../../src/main/declared/kinds.ts';
 import { buildPlan } from '../../../src/main/declared/plan.ts';
@@ -65,6 +67,7 @@ describe('files', () => {
     ['kind: agent\n', 'an agent needs a name'],
     ['kind: workflow\n', 'a workflow needs a title or an id'],
     [`${AGENT}sytem_promt: x\n`, 'sytem_promt is not a field of an agent; did you mean system_prompt?'],
+    [`${AGENT}colour: red\n`, 'colour is not a field of an agent'],
     [`${WORKFLOW}max_turns: many\n`, 'max_turns: '],
     [`${WORKFLOW}skills: tone\n`, 'skills takes a list of names'],
     [`${AGENT}---\n${AGENT}`, 'The agent adder is declared twice'],
@@ -111,6 +114,25 @@ describe('a plan', () => {
     expect(both.steps.map(({ action, title }) => `${action} ${title}`)).toEqual(['create adder', 'create Sums']);
     const missing = await declared(WORKFLOW);
     expect(() => buildPlan(missing, worldOf())).toThrow('There is no agent "adder", here or in the files');
+    const twice = worldOf([...ADDER], ['agent', 'a2', { name: 'adder' }]);
+    expect(() => buildPlan(missing, twice)).toThrow('Several agents have the name "adder"; name one by its id');
+  });
+
+  it('stops at what refers to something that was not created', async () => {
+    const { steps } = buildPlan(await declared(`${WORKFLOW}---\n${AGENT}`), worldOf());
+    const nobody = createClient({ url: 'http://127.0.0.1:9', token: 'x' });
+    await expect(applySteps(nobody, steps.slice(1), worldOf())).rejects.toThrow(
+      'create workflow Sums: The agent "adder" was not created (0 of 1 done)',
+    );
+  });
+
+  it('of a program has no id for what is new, and changes only for what changes', async () => {
+    const gone = ['agent', 'a9', { name: 'gone' }] as const;
+    const plan = buildPlan(await declared(AGENT), worldOf([...gone]), new Set(['a9']));
+    expect(planJson(plan).steps).toEqual([
+      { action: 'create', kind: 'agent', title: 'adder' },
+      { action: 'delete', kind: 'agent', title: 'gone', id: 'a9' },
+    ]);
   });
 
   it('compares a guardrail with the defaults of its type', async () => {
