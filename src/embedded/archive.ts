@@ -33,7 +33,7 @@ export async function listTopLevel(file: string): Promise<Set<string>> {
   await verifyChecksum(file);
   const { code, output, errors } = await runTarOnFile(file, ['-tzf', '-']);
   if (code !== 0) throw new Error(lastLine(errors));
-  return new Set(output.split('\n').map((path) => path.replace(/^\.\//, '').split('/')[0] ?? ''));
+  return new Set(output.split('\n').map((path) => path.replace(/^\.\//, '').split('/')[0]!));
 }
 
 /** Reads a packed file to its end. Tar does not: it stops at the end of the archive, before the checksum. */

@@ -24,7 +24,7 @@ async function listensOnLinux(pid: number, port: number): Promise<boolean> {
  */
 export async function hasOpen(pid: number, file: string): Promise<boolean | null> {
   const target_file = await stat(file, { bigint: true }).catch(() => null);
-  const open = process.platform === 'linux' ? await openOnLinux(pid, basename(file)) : await openByLsof(pid, basename(file));
+  const open = await (process.platform === 'linux' ? openOnLinux : openByLsof)(pid, basename(file));
   if (open.length === 0) return null;
   return (
     target_file !== null && open.some(({ dev, ino }) => ino === target_file.ino && (dev === null || dev === target_file.dev))

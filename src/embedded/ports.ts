@@ -1,4 +1,4 @@
-import { createServer } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { readIfExists, replaceFile } from './files.ts';
 
@@ -41,8 +41,8 @@ function listenOnce(port: number, host: string): Promise<number | undefined> {
       else fail(error);
     });
     server.listen({ port, host, exclusive: true }, () => {
-      const address = server.address();
-      server.close(() => done(typeof address === 'object' && address ? address.port : undefined));
+      const address = server.address() as AddressInfo;
+      server.close(() => done(address.port));
     });
   });
 }

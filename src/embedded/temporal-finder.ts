@@ -126,20 +126,20 @@ async function obtain(options: FinderOptions, directory: string): Promise<string
 
 async function fetchOrBuild(options: FinderOptions, draft: string): Promise<string> {
   const { log, releases = OFFICIAL_RELEASES, sums, go = 'go' } = options;
-  const reasons: string[] = [];
   for (const way of [
     () => downloadTemporal({ releases, draft, log, ...(sums ? { sums } : {}) }),
     () => buildTemporal({ go, draft, log }),
   ]) {
+    let reason: string;
     try {
       const executable = await way();
       const fault = await findBinaryFault(executable);
       if (!fault) return executable;
-      reasons.push(fault);
+      reason = fault;
     } catch (error) {
-      reasons.push((error as Error).message);
+      reason = (error as Error).message;
     }
-    log(reasons.at(-1) ?? '');
+    log(reason);
   }
   throw new Error(
     `Perdura runs its workflows on Temporal, and version ${TEMPORAL_VERSION} of it could not be obtained. Three ways out:\n` +

@@ -39,7 +39,7 @@ export async function downloadTemporal({ releases, draft, log, sums = ARCHIVE_SU
 }
 
 /** Saves the content of an address to a file. Silence counts as a failure, slowness does not. */
-async function fetchFile(url: string, file: string, onProgress: (bytes: number) => void = () => {}): Promise<void> {
+async function fetchFile(url: string, file: string, onProgress: (bytes: number) => void): Promise<void> {
   const silence = new AbortController();
   const timer = setTimeout(() => silence.abort(new Error(`${new URL(url).host} does not answer`)), SILENCE_MS);
   const handle = await open(file, 'w');

@@ -120,8 +120,9 @@ async function startApiAndWorker(
   const app = await openApi(core, openRunControl(core, connection, true), { resources });
   const host = config.PERDURA_HOST ?? HOST;
   const { PERDURA_HOME: home, PERDURA_PORT: configured_port } = config;
-  const port =
-    configured_port === undefined ? await reservePort(home, 'api', DEFAULT_PORT) : await findFreePort(configured_port, host);
+  const port = await (configured_port === undefined
+    ? reservePort(home, 'api', DEFAULT_PORT)
+    : findFreePort(configured_port, host));
   return { api_url: await app.listen({ host, port }), done: worker.done };
 }
 

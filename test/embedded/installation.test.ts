@@ -99,6 +99,7 @@ describe('the secrets of an installation', () => {
 describe('ports', () => {
   it('are kept between starts and replaced if another process has them', async () => {
     const home = await bench.home();
+    await expect(findFreePort(0, '192.0.2.1')).rejects.toThrow('EADDRNOTAVAIL');
     const port = await reservePort(home, 'api', await findFreePort(23_000));
     expect(await reservePort(home, 'api', 1)).toBe(port);
     const blocker = createServer().listen(port, '127.0.0.1');

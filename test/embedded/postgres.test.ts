@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdir, readlink, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readlink, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -146,6 +146,13 @@ describe('the Postgres of an installation', { timeout: 60_000 }, () => {
     await expect(query(wrong.href, 'SELECT 1')).rejects.toThrow('password authentication failed');
     expect((await stat(join(home, 'postgres/password'))).mode & 0o777).toBe(0o600);
     expect(await query(url, 'SHOW listen_addresses')).toEqual([{ listen_addresses: '127.0.0.1' }]);
+  });
+
+  it('starts nothing where its data was kept outside of the home and is gone', async () => {
+    const home = await bench.home();
+    await mkdir(join(home, 'postgres'));
+    await symlink('/nonexistent/data', join(home, 'postgres/data'));
+    await expect(start({ home })).rejects.toThrow(/^The database of this installation (?:was|is) kept in \/nonexistent\/data, /);
   });
 
   it('reports a missing password of existing data', async () => {

@@ -1,16 +1,18 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { appendFile, chmod, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
-import { afterEach, expect, it } from 'vitest';
+import { dirname, join } from 'node:path';
+import { afterEach, expect, it, vi } from 'vitest';
 import { findTemporal } from '../../src/embedded/temporal.ts';
 import { ARCHIVE_SUMS, computeSha256, MODULE, MODULE_SUM, recordSum } from '../../src/embedded/temporal-pins.ts';
 import { testBench } from '../support/harness/embedded-homes.ts';
 
 const bench = testBench();
 afterEach(() => bench.clear());
+afterEach(() => vi.unstubAllEnvs());
 
 /** An executable that only prints a version. */
 async function fake(directory: string, server = '1.29.1'): Promise<string> {
@@ -29,9 +31,9 @@ async function obtained(directory: string): Promise<string> {
 }
 
 /** A site that publishes one archive for every platform, with the sums to pin. */
-async function releases(): Promise<{ url: string; sums: Record<string, string>; downloads: string[] }> {
+async function releases(server_version?: string): Promise<{ url: string; sums: Record<string, string>; downloads: string[] }> {
   const directory = await bench.home();
-  await fake(directory);
+  await fake(directory, server_version);
   execFileSync('tar', ['-czf', join(directory, 'archive'), '-C', directory, 'temporal']);
   const archive = await readFile(join(directory, 'archive'));
   const sum = createHash('sha256').update(archive).digest('hex');
@@ -39,7 +41,7 @@ async function releases(): Promise<{ url: string; sums: Record<string, string>; 
   const downloads: string[] = [];
   const server = createServer(({ url = '' }, response) => {
     downloads.push(url);
-    response.end(archive);
+    response.writeHead(url.startsWith('/none') ? 404 : 200).end(archive);
   }).listen(0, '127.0.0.1');
   await new Promise((done) => server.once('listening', done));
   bench.keep({ stop: async () => void server.close() });
@@ -134,4 +136,97 @@ it('builds only the source whose sum is pinned', async () => {
   const options = { home, cache, installed: [], releases: nowhere.releases, go, log: (line: string) => lines.push(line) };
   await expect(findTemporal(options)).rejects.toThrow('could not be obtained');
   expect(lines.join('\n')).toContain(`the sum of its source is h1:another= and should be ${MODULE_SUM}`);
+});
+
+it('finds the one on PATH', async () => {
+  const [home, installed] = [await bench.home(), await fake(await bench.home())];
+  vi.stubEnv('PATH', `${dirname(installed)}:${process.env.PATH}`);
+  expect(await findTemporal({ home, cache: home, log: bench.log, ...nowhere })).toBe(installed);
+});
+
+it('keeps it in the home if the cache cannot be written to, and nowhere if neither can', async () => {
+  const [home, site] = [await bench.home(), await releases()];
+  const options = { installed: [], releases: site.url, sums: site.sums, go: nowhere.go, log: bench.log };
+  const file = join(home, 'file');
+  await writeFile(file, '');
+  expect(await findTemporal({ ...options, home, cache: join(file, 'cache') })).toBe(join(home, 'bin/temporal'));
+  await expect(findTemporal({ ...options, home: file, cache: join(file, 'cache') })).rejects.toThrow(
+    `None of these directories can be written to: ${file}/cache, ${file}/bin`,
+  );
+});
+
+it.each<[string, (site: Awaited<ReturnType<typeof releases>>) => { releases?: string; sums?: Record<string, string> }, string]>([
+  ['is too old', () => ({}), 'its server is version 1.20, and 1.26 is needed'],
+  [
+    'has no pinned checksum',
+    () => ({ sums: {} }),
+    'Temporal could not be downloaded: there is no pinned checksum of temporal_cli_',
+  ],
+  ['is not at its site', ({ url }) => ({ releases: `${url}/none` }), '/none/v'],
+])('logs why a download is not used that %s', async (_, change, reason) => {
+  const [home, site] = [await bench.home(), await releases('1.20.0')];
+  const lines: string[] = [];
+  const options = { home, cache: home, installed: [], releases: site.url, sums: site.sums, go: nowhere.go, ...change(site) };
+  await expect(findTemporal({ ...options, log: (line) => lines.push(line) })).rejects.toThrow('could not be obtained');
+  expect(lines.join('\n')).toContain(reason);
+  expect(await readdir(home)).toEqual(['temporal.lock.1']);
+});
+
+it('logs why an archive is not used that cannot be unpacked', async () => {
+  const [home, site] = [await bench.home(), await releases()];
+  const sum = createHash('sha256').update('').digest('hex');
+  const sums = Object.fromEntries(Object.keys(site.sums).map((name) => [name, sum]));
+  const empty = createServer((_, response) => response.end()).listen(0, '127.0.0.1');
+  await once(empty, 'listening');
+  bench.keep({ stop: async () => void empty.close() });
+  const lines: string[] = [];
+  const url = `http://127.0.0.1:${(empty.address() as AddressInfo).port}`;
+  const options = {
+    home,
+    cache: home,
+    installed: [],
+    releases: url,
+    sums,
+    go: nowhere.go,
+    log: (line: string) => lines.push(line),
+  };
+  await expect(findTemporal(options)).rejects.toThrow('could not be obtained');
+  expect(lines.join('\n')).toMatch(/could not be downloaded: it cannot be unpacked: \S/);
+});
+
+/** A compiler that has the pinned source, and builds with these lines; `$7` is the file to make. */
+async function compiler(...lines: string[]): Promise<string> {
+  const go = join(await bench.home(), 'go');
+  const source = `if [ "$1" = mod ]; then echo '{"Dir": "/tmp", "Sum": "${MODULE_SUM}"}'; exit; fi`;
+  await writeFile(go, ['#!/bin/sh', source, ...lines, ''].join('\n'));
+  await chmod(go, 0o755);
+  return go;
+}
+
+it('builds it from the pinned source if it cannot be downloaded', async () => {
+  const [home, made] = [await bench.home(), await fake(await bench.home())];
+  const go = await compiler(`cp ${made} "$7"`);
+  const place = await findTemporal({ home, cache: home, installed: [], releases: nowhere.releases, go, log: bench.log });
+  expect(place).toBe(join(home, 'temporal'));
+  expect(await readFile(place, 'utf8')).toBe(await readFile(made, 'utf8'));
+});
+
+it.each([
+  ['the build fails', () => compiler('echo first >&2', 'echo why >&2', 'exit 3'), 'go ended with code 3\nfirst\nwhy'],
+  [
+    'the source cannot be had',
+    async () => {
+      const go = join(await bench.home(), 'go');
+      await writeFile(go, '#!/bin/sh\necho no such module\nexit 1\n');
+      await chmod(go, 0o755);
+      return go;
+    },
+    'its source cannot be had: no such module',
+  ],
+])('logs why nothing is built if %s', async (_, make, reason) => {
+  const home = await bench.home();
+  const lines: string[] = [];
+  const options = { home, cache: home, installed: [], releases: nowhere.releases, go: await make() };
+  await expect(findTemporal({ ...options, log: (line) => lines.push(line) })).rejects.toThrow('could not be obtained');
+  expect(lines.join('\n')).toContain(`Temporal could not be built: ${reason}`);
 });

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { listTopLevel, pack } from '../../src/embedded/archive.ts';
+import { listTopLevel, pack, readMember, unpack } from '../../src/embedded/archive.ts';
 
 let folder: string;
 let whole: Buffer;
@@ -40,4 +40,18 @@ it.each<[string, () => Buffer]>([
   ['without its checksum', () => whole.subarray(0, -8)],
 ])('a packed file %s is damaged, although all of its archive can be read', async (_what, content) => {
   await expect(list(content())).rejects.toThrow(/^[^\n]+$/);
+});
+
+it('what is not an archive, or not there, is reported in one line', async () => {
+  await expect(list(gzipSync('not an archive '.repeat(99)))).rejects.toThrow(/^tar: [^\n]+$/);
+  const [file, never] = [join(folder, 'none'), new AbortController().signal];
+  await expect(pack(file, [{ folder, paths: ['missing.json'] }], never)).rejects.toThrow(/^tar: missing.json: [^\n]+$/);
+  await writeFile(file, gzipSync('not an archive '.repeat(99)));
+  await expect(unpack(file, folder)).rejects.toThrow(/^tar: [^\n]+$/);
+});
+
+it('a file of a packed one is read, and one that it does not have is not there', async () => {
+  const file = join(folder, 'file');
+  await writeFile(file, whole);
+  expect([await readMember(file, 'manifest.json'), await readMember(file, 'other.json')]).toEqual(['{}', undefined]);
 });

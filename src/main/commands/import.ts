@@ -13,7 +13,7 @@ export default async function importAll(config: Config, args: string[]): Promise
   const options = { ...JSON_OPTION, 'dry-run': { type: 'boolean' } } as const;
   const { values, words } = parseOptions('import', args, { options, words: ['file'] });
   const file = words[0] as string;
-  const body = parseBundle(file === '-' ? await text(process.stdin) : await readFile(file, 'utf8'), file);
+  const body = parseBundle(await (file === '-' ? text(process.stdin) : readFile(file, 'utf8')), file);
   const { warnings = [], ...results } = await sendImport(await remoteClient(config), body, Boolean(values['dry-run']));
   for (const { message } of warnings) note(`warning: ${message}`);
   if (values.json) sayJson(results);
