@@ -30,18 +30,50 @@ afterAll(async () => {
 
 const env = () => ({ ...baseEnv(), XDG_CONFIG_HOME: join(folder, 'config'), PERDURA_HOME: join(folder, 'home') });
 
-/** Runs a command as a user does in a terminal that is none. */
-async function perdura(args: string[], input = '', more: Record<string, string> = {}) {
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', CLI, ...args], {
-    env: { ...env(), ...more },
-    cwd: folder,
-    stdio: 'pipe',
-  });
-  child.stdin.end(input);
+const COMMAND = [process.execPath, '--disable-warning=ExperimentalWarning', CLI];
+const start = ([program = '', ...args]: string[], more: Record<string, string> = {}) =>
+  spawn(program, args, { env: { ...env(), ...more }, cwd: folder, stdio: 'pipe' });
+
+async function outcome(child: ReturnType<typeof start>) {
   const ended = new Promise<number | null>((done) => child.once('close', done));
   const [out, errors, code] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
   return { code, out, errors };
 }
+
+/** Runs a command as a user does in a terminal that is none. */
+async function perdura(args: string[], input = '', more: Record<string, string> = {}) {
+  const child = start([...COMMAND, ...args], more);
+  child.stdin.end(input);
+  return outcome(child);
+}
+
+const TERMINAL = 'import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))';
+
+/** Runs a command in a terminal, and answers what it asks. */
+async function terminal(args: string[], question: string, answer: string, more: Record<string, string> = {}) {
+  const child = start(['python3', '-c', TERMINAL, ...COMMAND, ...args], more);
+  child.stdout.on('data', (chunk: Buffer) => {
+    if (chunk.includes(question)) child.stdin.write(`${answer}\n`);
+  });
+  return outcome(child);
+}
+
+it('helps those who ask, and those who mistype', async () => {
+  const [help, mistyped] = await Promise.all([perdura(['--help']), perdura(['fly'])]);
+  expect(help).toMatchObject({ code: 0, out: expect.stringMatching(/^perdura <command>\n/), errors: '' });
+  expect(mistyped).toMatchObject({
+    code: 2,
+    out: '',
+    errors: expect.stringMatching(/^perdura has no command fly\n\nperdura <command>/),
+  });
+});
+
+it('shows where a command failed only to those who debug', async () => {
+  const [plain, debugged] = await Promise.all([perdura(['restore']), perdura(['restore'], '', { LOG_LEVEL: 'debug' })]);
+  expect(plain).toMatchObject({ code: 1, errors: 'perdura restore: Name one file: perdura restore <file>\n' });
+  expect(debugged).toMatchObject({ code: 1, errors: expect.stringMatching(/^perdura restore: Name one file.*\n {4}at /s) });
+});
+
 async function json(...args: string[]) {
   const { code, out, errors } = await perdura([...args, '--json']);
   if (code !== 0) throw new Error(`perdura ${args.join(' ')} ended with ${code}: ${errors}`);
@@ -58,6 +90,22 @@ describe('perdura login', () => {
     const again = await perdura(['login', '--url', here.url, '--token-stdin'], ALICE);
     expect(again.out).toContain('as alice');
     expect(again.out + again.errors).not.toContain(ALICE);
+  });
+
+  it('is answered as JSON, and needs a token', async () => {
+    const config = { XDG_CONFIG_HOME: join(folder, 'another') };
+    const empty = await perdura(['login', '--url', here.url, '--token-stdin'], ' \n', config);
+    expect(empty).toMatchObject({ code: 2, errors: expect.stringContaining('The access token is empty') });
+    const { out } = await perdura(['login', '--url', here.url, '--token-stdin', '--json'], ALICE, config);
+    expect(JSON.parse(out)).toEqual({
+      ...{ url: here.url, id: expect.any(String), login: 'alice', file: join(folder, 'another/perdura/login.json') },
+    });
+  });
+
+  it('asks for the token in a terminal, and does not show it', async () => {
+    const config = { XDG_CONFIG_HOME: join(folder, 'terminal') };
+    const { code, out } = await terminal(['login', '--url', here.url], 'Access token (it is not shown): ', ALICE, config);
+    expect([code, out.includes('as alice'), out.includes(ALICE)]).toEqual([0, true, false]);
   });
 
   it('stores no token that the installation does not know', async () => {
@@ -106,6 +154,39 @@ it.each<[string, number, Answer, string]>([
   },
   60_000,
 );
+
+it('prints each event as a line of JSON for programs', async () => {
+  const id = await here.workflow();
+  here.model.script(says('Seven.'));
+  const run = await perdura(['run', id, 'Count.', '--follow', '--json']);
+  const events = run.out
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  expect(events).toContainEqual(
+    expect.objectContaining({ type: 'message', data: expect.objectContaining({ content: 'Seven.' }) }),
+  );
+  const task_id = /^task (\S+)/.exec(run.errors)![1]!;
+  const { out } = await perdura(['logs', '-f', task_id, '--json']);
+  expect(JSON.parse(out.trim().split('\n').at(-1)!)).toMatchObject({ type: 'status', data: { status: 'completed' } });
+});
+
+it('stops following at Ctrl-C, and leaves the run alone', async () => {
+  const id = await here.workflow();
+  here.model.script(hangs('Half'));
+  const child = start([...COMMAND, 'run', id, 'Go.', '--follow']);
+  child.stderr.on('data', (chunk: Buffer) => {
+    if (chunk.includes('status: running')) child.kill('SIGINT');
+  });
+  const { code, errors } = await outcome(child);
+  const task_id = /^task (\S+)/.exec(errors)![1]!;
+  expect([code, errors]).toEqual([
+    130,
+    expect.stringContaining(`The run continues. To follow it again: perdura logs -f ${task_id}\n`),
+  ]);
+  expect((await here.alice.get(`/api/tasks/${task_id}`)).body.status).toBe('running');
+  await here.alice.ok(here.alice.post(`/api/tasks/${task_id}/stop`));
+});
 
 it('approves the call that waits, while another terminal follows the run to its end', async () => {
   const id = await here.workflow({ tools: ['def pay(amount: int) -> int:\n    return amount\n'] });
@@ -199,9 +280,19 @@ instructions: Be kind.
       out: expect.stringContaining('- agent superfluous\n'),
       errors: expect.stringContaining('--yes'),
     });
+    const refused = await terminal(['apply', '-f', file, '--prune'], 'Delete and change this? [y/N] ', 'n');
+    expect(refused).toMatchObject({ code: 1, out: expect.stringContaining('Nothing was changed') });
     expect((await here.alice.get('/api/agents')).body).toEqual(others);
     expect(asked.out).not.toContain('of Bob');
   }, 60_000);
+
+  it('and import read a pipe', async () => {
+    const skill = { name: 'from a pipe', instructions: 'Be.' };
+    const declared = await perdura(['apply', '-f', '-', '--dry-run'], JSON.stringify({ kind: 'skill', ...skill }));
+    expect(declared).toMatchObject({ code: 3, out: expect.stringContaining('+ skill from a pipe\n') });
+    const imported = await perdura(['import', '-'], JSON.stringify({ version: '1.0', skills: [skill] }));
+    expect(imported).toMatchObject({ code: 0, out: 'skills: 1 created\n' });
+  });
 
   it('finds nothing to change in an export, nor prune', async () => {
     const file = join(folder, 'bundle.yaml');
