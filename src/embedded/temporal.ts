@@ -255,7 +255,8 @@ async function spawnServer(executable: string, { home, log_file, tuning, ...plac
     });
     await new Promise((done, fail) => child.once('spawn', done).once('error', fail));
     child.unref();
-    const mark = (child.pid && (await findMark(child.pid))) || { pid: child.pid ?? 0, started: '' };
+    const pid = child.pid!;
+    const mark = (await findMark(pid)) ?? { pid, started: '' };
     return { ...mark, ...places, settings: formatSettings(tuning) };
   } finally {
     await output.close();
