@@ -17,7 +17,7 @@ const UNWRITABLE: Record<string, string> = {
  */
 export async function lockInstallation(home: string): Promise<{ release(): Promise<void> }> {
   const lock = await takeLock(join(home, 'dev.lock')).catch((error: NodeJS.ErrnoException) => {
-    const why = UNWRITABLE[error.code ?? ''] ?? error.message;
+    const why = UNWRITABLE[error.code!] ?? error.message;
     throw new Error(
       `Perdura cannot write to its home ${home}: ${why}. Make it writable, or choose another home with PERDURA_HOME.`,
     );

@@ -50,6 +50,11 @@ describe('the lock of an installation', () => {
     );
   });
 
+  it('says why the home cannot be made', async () => {
+    const home = join(await bench.home(), 'x'.repeat(300));
+    await expect(lockInstallation(home)).rejects.toThrow(/^Perdura cannot write to its home \S+: ENAMETOOLONG: /);
+  });
+
   it('names a file system that is read-only', async (test) => {
     const home = await bench.home();
     const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'ro,size=64k', 'perdura-test', home]).status === 0;

@@ -59,6 +59,11 @@ describe('the mark of a home', () => {
     }
   });
 
+  it('that does not name its file is not taken for a copy', async () => {
+    await writeFile(join(home, 'epoch.json'), JSON.stringify(MARK));
+    expect(await mark(home).read()).toMatchObject({ mark: MARK, was_copied: false });
+  });
+
   it('keeps the request for a new epoch until that has begun', async () => {
     await mark(home).write(MARK);
     await requestRestore(home);

@@ -35,9 +35,10 @@ function parseAddress(address: string | undefined): string {
 
 async function promptForToken(): Promise<string> {
   if (!process.stdin.isTTY) throw usageError('login', 'Pipe the access token into it with --token-stdin');
-  printError('Access token (it is not shown): ');
   const hidden = new Writable({ write: (_chunk, _encoding, done) => done() });
   const lines = createInterface({ input: process.stdin, output: hidden, terminal: true });
+  // Only now: until then the terminal shows what is typed.
+  printError('Access token (it is not shown): ');
   try {
     return await lines.question('');
   } finally {

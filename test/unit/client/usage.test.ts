@@ -132,6 +132,8 @@ describe('the command line of an installation', () => {
     ['rotate-keys', 'Set DATABASE_URL and ENCRYPTION_KEYS', { DATABASE_URL: 'postgres://u@127.0.0.1/p' }],
     ['migrate', 'Set DATABASE_URL; an embedded installation migrates by itself'],
     ['restored', 'There is no home'],
+    ['doctor', 'No installation runs in'],
+    ['doctor', 'No installation runs in', { PERDURA_READY_FILE: '/nonexistent/ready.json' }],
     ['worker --role cook', '--role: '],
     ['tools', 'Name the packages to install'],
     ['tools install', 'Name the packages to install'],
@@ -152,6 +154,14 @@ describe('the command line of an installation', () => {
     ['mcp-packages clear a@1', 'Nothing is installed as a@1; perdura mcp-packages ls lists what is.\n'],
   ])('answers perdura %s where no package is installed', async (line, out) => {
     expect(await perdura(line)).toMatchObject({ failure: null, out });
+  });
+
+  it('notes for the next start that a home was restored', async () => {
+    const home = join(folder, 'restored home');
+    await mkdir(home);
+    expect((await perdura('restored', { PERDURA_HOME: home })).out).toBe(
+      `Noted in ${home}: a new epoch begins with the next start\n`,
+    );
   });
 
   it('names what it cannot replay, and exits with 2', async () => {
