@@ -1,7 +1,6 @@
 import OpenAI from 'openai';
 import type { ChatCompletionCreateParamsNonStreaming, ChatCompletionTool } from 'openai/resources/chat/completions';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { extractPieces, fill, type Schema } from '../../src/embedded/demo-arguments.ts';
 import { startDemoModel } from '../../src/embedded/demo-model.ts';
 import { rawRequest } from '../support/contract/raw-request.ts';
 
@@ -123,31 +122,6 @@ describe('with tools', () => {
     };
     const [call] = await callsFor('Run weather', tool('weather', properties));
     expect(call).toEqual(['weather', { unit: 'celsius', days: 7, deep: [], note: 'none', where: { city: 'Run weather' } }]);
-  });
-
-  it.each<[Schema, string, unknown]>([
-    [{ $ref: '#/$defs/city', $defs: { town: { const: 3 }, city: { enum: ['Oslo', 'Bergen'] } } }, '', 'Oslo'],
-    [{ $ref: '#/$defs/city', $defs: { town: { const: 3 } } }, '', null],
-    [{ $ref: '#/$defs/city' }, '', null],
-    [{ type: 'integer', const: 7 }, '11', 7],
-    [{ type: 'null' }, '', null],
-    [{ type: 'null', default: 'none' }, '', 'none'],
-    [{ type: 'integer' }, '2.5', 2],
-    [{ type: 'array', items: { type: 'integer' } }, '2, 3 and 5', [2, 3, 5]],
-    [{ type: 'array', items: { anyOf: [{ type: 'null' }, number] } }, '7', [7]],
-    [{ type: 'array', items: { properties: { n: { type: 'integer', minimum: 11 } }, required: ['n'] } }, '', [{ n: 11 }]],
-    [{ type: 'array', items: { $ref: '#/$defs/n' }, $defs: { n: { const: 13 } } }, '', [13]],
-    [{ type: 'array', items: text, default: ['preset'] }, '', ['preset']],
-    [{ type: 'object', properties: { unit: { enum: ['m'] }, exact: { const: 1 }, q: text } }, '“x” 5', { q: 'x' }],
-    [{ type: 'string', format: 'uri' }, 'See https://perdura.example/a now', 'https://perdura.example/a'],
-    [{ type: 'string', format: 'url' }, 'See there', 'https://example.com'],
-    [{ type: 'string', format: 'date-time' }, 'Now', '2025-01-01T00:00:00Z'],
-    [{ type: 'string', format: 'date' }, 'Now', '2025-01-01'],
-    [{ type: 'string', format: 'email' }, 'Now', 'someone@example.com'],
-    [{ type: 'string', format: 'hostname' }, 'Now', 'Now'],
-    [{ type: 'string', format: 'date' }, 'On `Monday`', 'Monday'],
-  ])('fills %j from %j', (schema, prompt, value) => {
-    expect(fill(schema, extractPieces(prompt))).toEqual(value);
   });
 
   it('does not mistake read_file or ready for read', async () => {

@@ -1,6 +1,10 @@
+import { once } from 'node:events';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { readConfig } from '../../../src/main/config.ts';
 import { loginFile, storeLogin } from '../../../src/main/remote/login.ts';
@@ -154,6 +158,44 @@ describe('the command line of an installation', () => {
     ['mcp-packages clear a@1', 'Nothing is installed as a@1; perdura mcp-packages ls lists what is.\n'],
   ])('answers perdura %s where no package is installed', async (line, out) => {
     expect(await perdura(line)).toMatchObject({ failure: null, out });
+  });
+
+  it('demonstrates a run with the model of the environment, and exits with 1 if it fails', async () => {
+    const answers: Record<string, object> = {
+      'GET /api/custom-tools': [{ name: 'another' }],
+      'POST /api/custom-tools': { id: 't', name: 'count_words', parameters_schema: {} },
+      'POST /api/tokens': {},
+      'GET /api/providers': [{ id: 'p', name: 'openai' }],
+      'PUT /api/providers/p': { id: 'p', name: 'openai', default_model: 'small' },
+      'GET /api/agents': [],
+      'POST /api/agents': { id: 'a' },
+      'GET /api/workflows': [{ id: 'off', status: 'inactive' }],
+      'POST /api/workflows': { id: 'w' },
+      'POST /api/workflows/w/prompt': { task_id: 'x', stream_url: '/api/events' },
+      'GET /api/tasks/x': { status: 'failed', error: 'No model', response: null, usage: null, engine_run_url: null },
+    };
+    const received: string[] = [];
+    const server = createServer(async (request, response) => {
+      const line = `${request.method} ${request.url?.split('?')[0]}`;
+      received.push(`${line} ${await text(request)}`);
+      const answer = answers[line];
+      response.writeHead(answer ? 200 : 204).end(answer && JSON.stringify(answer));
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const [token_file, ready] = [join(folder, 'token'), join(folder, 'ready.json')];
+    await writeFile(token_file, 'hunter2');
+    const api_url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    await writeFile(ready, JSON.stringify({ api_url, token_file, temporal_ui_url: null, demo_model_url: 'http://127.0.0.1:9' }));
+    try {
+      const { out, code } = await perdura('demo', { PERDURA_READY_FILE: ready, OPENAI_API_KEY: 'sk-7' });
+      expect([code, out]).toEqual([1, expect.stringContaining('workflow   w\n')]);
+      expect(out).toContain('status     failed: No model\nresponse   null\n');
+      expect(received.find((line) => line.startsWith('POST /api/agents'))).toMatch(/"name":"[^"]+ \(openai\)"/);
+      expect(received).toContain('GET /api/events ');
+    } finally {
+      server.closeAllConnections();
+      server.close();
+    }
   });
 
   it('notes for the next start that a home was restored', async () => {
