@@ -36,7 +36,7 @@ export function extractPieces(prompt: string): Pieces {
 /** Returns a value that fits the schema: one of the pieces if one fits, or else a default. */
 export function fill(schema: Schema, pieces: Pieces, root: Schema = schema): unknown {
   const { $ref, anyOf, oneOf, allOf } = schema;
-  if ($ref) return fill(root.$defs?.[$ref.replace(/.*\//, '')] ?? {}, pieces, root);
+  if ($ref) return fill(root.$defs?.[$ref.split('/').at(-1)!] ?? {}, pieces, root);
   if (schema.const !== undefined) return schema.const;
   if (schema.enum) return schema.enum[0];
   const variant = (anyOf ?? oneOf)?.find((option) => option.type !== 'null') ?? allOf?.[0];
