@@ -35,7 +35,7 @@ export async function openWorkerPort(port: WorkerPort, resources: Resources): Pr
     { metrics_token: config.METRICS_TOKEN ?? null, answers_to, request_seconds: config.REQUEST_SECONDS },
   );
   resources.hold(app, (it) => it.close());
-  const address = await app.listen({ host: getHost(config), port: config.WORKER_PORT ?? 0 }).catch((error: Error) => {
+  const address = await app.listen({ host: getHost(config), port: config.WORKER_PORT! }).catch((error: Error) => {
     throw new Error(`WORKER_PORT=${config.WORKER_PORT} cannot be opened: ${error.message}; choose another port or PERDURA_HOST`);
   });
   for (const url of [address, sdk_metrics]) core.egress.own_ports.add(Number(new URL(url).port));

@@ -217,4 +217,44 @@ export const UNCOVERED_OF_INSTALLATION: readonly Uncovered[] = [
     text: '(birthtimeNs > 0n ? `',
     reason: 'A file system that does not record when its files were created.',
   },
+  {
+    file: 'src/main/commands/api.ts',
+    text: 'config.PERDURA_PORT ?? DEFAULT_PORT })}`',
+    reason: 'Tests listen at ports of their own and on loopback only, never at the default address.',
+  },
+  {
+    file: 'src/main/wiring/knowledge.ts',
+    text: 'if (source) await knowledge.probe(',
+    reason: 'A source that another request deletes between two statements.',
+  },
+  {
+    file: 'src/main/wiring/mcp-probe.ts',
+    text: "if (!server) throw new AppError('not_found'",
+    reason: 'A server that another request deletes between two statements.',
+  },
+  {
+    file: 'src/main/wiring/mcp-sign-ins.ts',
+    text: "if (!server) throw new AppError('not_found'",
+    reason: 'A server that another request deletes between two statements.',
+  },
+  {
+    file: 'src/main/wiring/runs/secrets.ts',
+    text: 'if (!run) return false;',
+    reason: 'A task that is removed while a worker executes a call of it.',
+  },
+  {
+    file: 'src/main/wiring/runs/secrets.ts',
+    text: 'if (!definition) return false;',
+    reason: 'A task that is removed while a worker executes a call of it.',
+  },
+  {
+    file: 'src/main/wiring/runs/tools.ts',
+    text: '(await store.runs.freezeToolset(run, { toolset, events })) ? box',
+    reason: 'Two attempts of a first step that list the tools in the same moment.',
+  },
+  {
+    file: 'src/main/wiring/runs/tools.ts',
+    text: '((await store.runs.open(task_id, 1))?.toolset ?? null)',
+    reason: 'Two attempts of a first step that list the tools in the same moment.',
+  },
 ];
