@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { getPriority } from 'node:os';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 
 /** What a picture of the machine covers: lists of facts, in which equal facts count. */
@@ -10,7 +10,7 @@ type Dimension = 'process' | 'file' | 'mount' | 'lock' | 'descriptor' | 'service
 export interface View {
   /** The process whose descendants count, orphans too if it adopts them. */
   ancestor: number;
-  /** The folders whose content counts. */
+  /** The folders whose content counts. What lies beside them belongs to other tests. */
   folders: readonly string[];
   /** Facts that do not count, with their dimension. */
   ignored?: RegExp;
@@ -25,19 +25,19 @@ const DEFUNCT = 'Z';
 const SERVERS_MEMORY = /^(?:PostgreSQL\.|\.?org\.chromium\.)/;
 /** Every holder of a lock file takes the next number. */
 const LOCK_NUMBER = /(\.lock)\.\d+$/;
-/** File systems that other tests mount. */
-const OTHER_DISKS = /\/perdura-disk-/;
+/** The folder whose stage has made a file in shared memory. */
+const STAGE = /^(machine-[^.]*)\./;
 
 /** Takes a picture of what this process and those around it hold of the machine. */
 export function takePicture(view: View): Picture {
   const files = view.folders.flatMap((folder) => listFiles(folder));
   const processes = listDescendants(view.ancestor);
   const inodes = new Map(files.map(({ path, inode }) => [inode, path]));
-  const memory = readdirSync('/dev/shm').filter((name) => !SERVERS_MEMORY.test(name));
+  const memory = readdirSync('/dev/shm').filter((name) => !SERVERS_MEMORY.test(name) && !isOfOtherStage(name, view));
   const picture: Picture = {
     process: processes.map(describeProcess),
     file: [...files.map(({ path, mode }) => `${path} ${mode.toString(8)}`), ...memory.map((name) => `/dev/shm/${name}`)],
-    mount: listMounts(),
+    mount: listMounts(view),
     lock: listLocks(new Set([process.pid, ...processes]), inodes),
     descriptor: listDescriptors(),
     service: describeService(),
@@ -148,10 +148,21 @@ function listFiles(folder: string): { path: string; inode: number; mode: number 
   });
 }
 
-/** Lists the mounts by their place, kind and options. */
-function listMounts(): string[] {
+const isOfOtherStage = (name: string, { folders }: View): boolean => {
+  const stage = STAGE.exec(name)?.[1];
+  return stage !== undefined && !folders.some((folder) => basename(folder) === stage);
+};
+
+/** Lists the mounts by their place, kind and options, except those in the folders of other tests. */
+function listMounts({ folders }: View): string[] {
+  const isBelow = (folder: string, place: string) => place.startsWith(`${folder}/`);
+  const isOwn = (place: string) => folders.some((folder) => place === folder || isBelow(folder, place));
+  const isBeside = (place: string) => folders.some((folder) => isBelow(dirname(folder), place));
   const lines = readFileSync('/proc/self/mountinfo', 'utf8').trim().split('\n');
-  return lines.map((line) => line.split(' ').slice(3).join(' ')).filter((line) => !OTHER_DISKS.test(line));
+  return lines.flatMap((line) => {
+    const [root, place = '', ...rest] = line.split(' ').slice(3);
+    return isOwn(place) || !isBeside(place) ? [[root, place, ...rest].join(' ')] : [];
+  });
 }
 
 /** Lists the locks that these processes hold, or that are on these files. */

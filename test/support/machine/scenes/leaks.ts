@@ -1,8 +1,8 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, linkSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
-import { setPriority } from 'node:os';
-import { join } from 'node:path';
+import { chmodSync, linkSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { setPriority, tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
 import { SYSTEM_PYTHON } from '../system-python.ts';
 import type { Scene, Stage } from './scenes.ts';
 
@@ -18,9 +18,19 @@ export async function open(folder: string): Promise<Stage> {
   await once(sleeper, 'spawn');
   const mounted = at('mounted');
   mkdirSync(mounted);
+  /** The folder of another stage. */
+  const neighbour = `${tmpdir()}-neighbour`;
+  mkdirSync(neighbour);
+  const inMemory = (stage: string) => `/dev/shm/${basename(stage)}.left`;
+  const mount = (place: string) => `${spawnSync('mount', ['-t', 'tmpfs', 'left', place]).status}`;
+  const unmount = (place: string) => `${spawnSync('umount', [place]).status}`;
 
   const scenes: Record<string, Scene> = {
     'nothing at all': async () => '',
+    "a neighbour's file": async () => writeFileSync(join(neighbour, 'file'), '') ?? '',
+    "a neighbour's file in shared memory": async () => writeFileSync(inMemory(neighbour), '') ?? '',
+    "a neighbour's mount": async () => mount(neighbour),
+    "a neighbour's lost mount": async () => unmount(neighbour),
     'a child': async () => {
       await once(spawn('sleep', ['601'], { stdio: 'ignore' }), 'spawn');
       return '';
@@ -45,10 +55,7 @@ export async function open(folder: string): Promise<Stage> {
     'a file': async () => writeFileSync(at('file'), '') ?? '',
     'a second name of a file': async () => linkSync(at('known'), at('again')) ?? '',
     'a mode of a file': async () => chmodSync(at('known'), 0o666) ?? '',
-    'a file in shared memory': async () => {
-      writeFileSync(`/dev/shm/left-by-${process.pid}`, '');
-      return '';
-    },
+    'a file in shared memory': async () => writeFileSync(inMemory(tmpdir()), '') ?? '',
     'a lock': async () => {
       const code =
         'import fcntl,sys,time\nf=open(sys.argv[1],"a")\nfcntl.flock(f,2)\nprint("ready", flush=True)\ntime.sleep(604)';
@@ -60,8 +67,8 @@ export async function open(folder: string): Promise<Stage> {
       await once(spawn('sleep', ['605'], { stdio: ['pipe', 'ignore', 'ignore'] }), 'spawn');
       return '';
     },
-    'a mount': async () => `${spawnSync('mount', ['-t', 'tmpfs', 'left', mounted]).status}`,
-    'a lost mount': async () => `${spawnSync('umount', [mounted]).status}`,
+    'a mount': async () => mount(mounted),
+    'a lost mount': async () => unmount(mounted),
     'a umask': async () => `${process.umask(0o007)}`,
     'a folder': async () => process.chdir('/') ?? '',
     'a limit': async () => `${setLimit('nofile', '777:888').status}`,
@@ -74,8 +81,8 @@ export async function open(folder: string): Promise<Stage> {
   return {
     scenes,
     async close() {
-      spawnSync('umount', [mounted], { stdio: 'ignore' });
-      spawnSync('rm', ['-f', `/dev/shm/left-by-${process.pid}`]);
+      for (const place of [mounted, neighbour]) unmount(place);
+      for (const path of [neighbour, inMemory(neighbour), inMemory(tmpdir())]) rmSync(path, { recursive: true, force: true });
     },
   };
 }
