@@ -1,5 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** Names the folder that `npm run coverage` collects in; not set in other runs. */
@@ -7,10 +7,24 @@ export const COVERAGE_FOLDER = 'PERDURA_COVERAGE';
 
 export const coverageFolder = (): string | undefined => process.env[COVERAGE_FOLDER];
 
-/** The variable with which a child of Node writes what it executed when it ends by itself. */
+/** The folder for what children of Node write. Those of another account write there, too. */
+const CHILDREN = 'children';
+const EVERYBODY = 0o1777;
+
+export function openFolder(folder: string): void {
+  mkdirSync(join(folder, CHILDREN), { recursive: true });
+  chmodSync(folder, 0o711);
+  chmodSync(join(folder, CHILDREN), EVERYBODY);
+}
+
+/**
+ * The variables with which a child of Node writes what it executed when it ends by itself. Functions that come from the compile
+ * cache are not counted in full.
+ */
 export function coverageOfChildren(): Record<string, string> {
   const folder = coverageFolder();
-  return folder ? { [COVERAGE_FOLDER]: folder, NODE_V8_COVERAGE: join(folder, 'children') } : {};
+  if (!folder) return {};
+  return { [COVERAGE_FOLDER]: folder, NODE_V8_COVERAGE: join(folder, CHILDREN), NODE_DISABLE_COMPILE_CACHE: '1' };
 }
 
 const WRITER = join(import.meta.dirname, 'killed.ts');

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { type Branch, type Coverage, keepBundle, readCoverage } from './branches.ts';
 import { writeExecutions } from './executions.ts';
-import { COVERAGE_FOLDER } from './folder.ts';
+import { COVERAGE_FOLDER, openFolder } from './folder.ts';
 import { UNCOVERED, type Uncovered } from './uncovered.ts';
 
 const HELP = `Which branches of src does no test take? Runs the tests, or those of the files named, and merges what every process and every
@@ -40,6 +40,7 @@ async function measure(): Promise<boolean> {
 }
 
 function runTests(folder: string): void {
+  openFolder(folder);
   const bin = (name: string) => join(ROOT, 'node_modules/.bin', name);
   const env = { ...process.env, [COVERAGE_FOLDER]: folder };
   const run = (program: string, ...rest: string[]) => spawnSync(bin(program), rest, { cwd: ROOT, env, stdio: 'inherit' });

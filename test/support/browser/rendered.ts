@@ -10,7 +10,8 @@ import type * as Context from '../../../src/dashboard/api/context.tsx';
 import { browserSession } from '../../../src/dashboard/api/session.ts';
 import type * as Catalog from '../../../src/dashboard/resources/catalog.tsx';
 
-const DASHBOARD = join(import.meta.dirname, '../../../src/dashboard');
+const SOURCES = join(import.meta.dirname, '../../../src');
+const DASHBOARD = join(SOURCES, 'dashboard');
 
 /** The components that tests render: the file of each. */
 const SCREENS = {
@@ -82,6 +83,21 @@ type Modules = Screens &
 
 let modules: Promise<Modules> | undefined;
 
+/** Where the modules find what they share with the service, by path. */
+const SHARED = 'perdura.shared';
+const shared = new Map<string, Record<string, unknown>>();
+
+/** Returns the code of a module that exports what Node has loaded. Of a file that screens share with the service: there is only one. */
+async function exportShared(path: string): Promise<string | null> {
+  if (!path.startsWith(`${SOURCES}/`) || path.startsWith(`${DASHBOARD}/`) || !path.endsWith('.ts')) return null;
+  const module = (await import(path)) as Record<string, unknown>;
+  shared.set(path, module);
+  const found = `globalThis[Symbol.for('${SHARED}')].get('${path}')`;
+  return Object.keys(module)
+    .map((name) => (name === 'default' ? `export default ${found}.default;` : `export const ${name} = ${found}.${name};`))
+    .join('\n');
+}
+
 /**
  * Imports the screens through Vite, because Node does not read JSX; all at once and for all files of a process, so that they share
  * React Query and Router.
@@ -90,8 +106,9 @@ async function loadModules(): Promise<Modules> {
   const plugin = {
     name: 'screens',
     resolveId: (id: string) => (id === 'screens' ? id : null),
-    load: (id: string) => (id === 'screens' ? MODULE : null),
+    load: (id: string) => (id === 'screens' ? MODULE : exportShared(id)),
   };
+  Object.assign(globalThis, { [Symbol.for(SHARED)]: shared });
   return (await runnerImport<Modules>('screens', { configFile: false, logLevel: 'silent', plugins: [plugin] })).module;
 }
 
