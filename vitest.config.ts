@@ -5,7 +5,7 @@ const CHAOS = 'test/chaos/**/*.test.ts';
 const LONG = ['test/accidents/**/*.test.ts', 'test/long/**/*.test.ts'];
 const rest = Object.keys(REST).map((name) => `test/${name}.test.ts`);
 const ENDS = 'test/support/harness/ends-with-run.ts';
-const globalSetup = [ENDS, 'test/support/harness/global-setup.ts'];
+const globalSetup = ['test/coverage/collect-setup.ts', ENDS, 'test/support/harness/global-setup.ts'];
 
 export default defineConfig({
   test: {

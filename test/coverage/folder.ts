@@ -8,7 +8,7 @@ export const COVERAGE_FOLDER = 'PERDURA_COVERAGE';
 export const coverageFolder = (): string | undefined => process.env[COVERAGE_FOLDER];
 
 /** The folder for what children of Node write. Those of another account write there, too. */
-const CHILDREN = 'children';
+export const CHILDREN = 'children';
 const EVERYBODY = 0o1777;
 
 export function openFolder(folder: string): void {

@@ -180,6 +180,13 @@ describe('a schema', () => {
     ['of a boolean or a digit', schemaOf({ type: ['integer', 'boolean'] }), { value: 'True' }, true],
     ['of one value', schemaOf({ const: 'red' }), { value: ' "red" ' }, 'red'],
     ['of any value or a list', schemaOf({ anyOf: [true, { type: 'array' }] }), { value: '[1]' }, '[1]'],
+    ['of alternatives without a type', { anyOf: [schemaOf({ type: 'boolean' }), true] }, { value: '1' }, true],
+    [
+      'of an alternative that does not say its type',
+      { anyOf: [{ properties: { value: { type: 'boolean' } } }] },
+      { value: '1' },
+      true,
+    ],
     ['of a list in sixteen alternatives', schemaOf(nest({ type: 'array' }, 16)), { value: '[1]' }, [1]],
     ['with an anchor', ANCHORED, { value: 'true' }, true],
     ['with an id that looks like a path', WITH_ID, { value: 'True' }, 'True'],

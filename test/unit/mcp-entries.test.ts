@@ -67,6 +67,10 @@ describe('a server', () => {
       { type: 'constructor', url: 'https://x.example' },
       { type: 'constructor', url: 'https://x.example' },
     ],
+    [
+      { type: 'HTTP', url: 'https://x.example' },
+      { type: 'http', url: 'https://x.example' },
+    ],
     [{ url: '', serverUrl: 'https://x.example/mcp' }, { url: 'https://x.example/mcp' }],
     [
       { command: 'x', env: { ID: JSON.rawJSON('12345678901234567890') } },
@@ -201,6 +205,7 @@ describe('a server', () => {
     [{ command: 'x', args: '-y' }, /`args`/],
     [{ url: 5 }, /`url`/],
     [{ command: 'x', enabled_tools: 'a' }, /`allowed_tools`/],
+    [{ url: 'https://x.example', type: 5 }, /`type` must be text/],
     [{ command: 'x', enabled_tools: [] }, /allows no tool/],
     [{ command: 'x', enabled_tools: [], available_tools: [] }, /allows no tool/],
     [{ command: 'x', includeTools: [5] }, /`allowed_tools/],
@@ -291,6 +296,7 @@ describe('a server behind mcp-remote', () => {
       /--static-oauth/,
     ],
     ['an unknown option', { args: ['mcp-remote', '--new', SERVER] }, 'args', /--new/],
+    ['a header that is missing', { args: ['mcp-remote', SERVER, '--header'] }, 'args', /--header/],
     ['a header without a name', { args: ['mcp-remote', SERVER, '--header', 's3'] }, 'args', /--header/],
     ['another variable', { args: ['mcp-remote', SERVER], env: { NODE_EXTRA_CA_CERTS: '/s3' } }, 'env', /NODE_EXTRA_CA_CERTS/],
   ])('with %s is converted with a warning', (_, raw, field, sentence) => {

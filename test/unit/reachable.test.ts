@@ -1,4 +1,5 @@
-import { expect, it } from 'vitest';
+import dns from 'node:dns';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { openConnection } from '../../src/store/database/reachable.ts';
 
 /** Nothing listens on port 1, and there are no such folders. */
@@ -13,4 +14,18 @@ it.each([
 it('the setting that has the address is named', async () => {
   const connecting = openConnection('postgres://u@127.0.0.1:1/d', 'perdura test', { setting: 'DATABASE_DIRECT_URL' });
   await expect(connecting).rejects.toThrow('cannot be used (DATABASE_DIRECT_URL): ');
+});
+
+it('a database that none of several addresses leads to is named with the answer of each', async () => {
+  // What a name with two addresses leads to, where the machine has none.
+  const addresses = [
+    { address: '127.0.0.1', family: 4 },
+    { address: '127.0.0.2', family: 4 },
+  ];
+  vi.spyOn(dns, 'lookup').mockImplementation(((_name: string, _options: object, done: (error: null, found: object) => void) =>
+    done(null, addresses)) as never);
+  onTestFinished(() => void vi.restoreAllMocks());
+  await expect(openConnection('postgres://u@several.test:1/d', 'perdura test')).rejects.toThrow(
+    /: connect ECONNREFUSED 127\.0\.0\.1:1; connect ECONNREFUSED 127\.0\.0\.2:1$/,
+  );
 });

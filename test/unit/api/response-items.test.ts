@@ -173,6 +173,22 @@ describe('an item of an earlier answer', () => {
       'a.md: A\nB',
     ],
     ['a time limit', { type: 'shell_call_output', call_id: 'c', output: [{ outcome: { type: 'timeout' } }] }, 'timed out'],
+    [
+      'the output of a command whose outcome is unknown',
+      { type: 'shell_call_output', call_id: 'c', output: [{ stdout: 'a', outcome: { type: 'lost', exit_code: 7 } }] },
+      'a',
+    ],
+    ['a call without arguments', { type: 'apply_patch_call', call_id: 'c' }, '[called apply_patch with {}]'],
+    [
+      'a call without code',
+      { type: 'code_interpreter_call', id: 'c', outputs: null },
+      '[called code_interpreter with {"code":""}]',
+    ],
+    ...['local_shell_call_output', 'program_output', 'apply_patch_call_output'].map((type): [string, object, string] => [
+      `${type} without output`,
+      { type, call_id: 'c' },
+      '',
+    ]),
     ['a shell as text', { type: 'shell_call_output', call_id: 'c', output: 'x' }, 'x'],
     ['a message by another name', { type: 'agent_message', role: 'assistant', content: 'x' }, 'x'],
   ])('keeps %s', (_, item, text) => {
