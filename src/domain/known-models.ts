@@ -114,7 +114,7 @@ export const isNearEnd = ({ ends_on }: Pick<KnownModel, 'ends_on'>, today: strin
 
 /** Returns the number of a model's generation: 6.1 of `gpt-6.1-terra`, 5.5 of `claude-haiku-5-5`; 0 if its name has none. */
 function generationOf({ id }: KnownModel): number {
-  const [, major, minor = '0'] = /^[a-z]+(?:-[a-z]+)?-(\d{1,2})(?:[.-](\d{1,2}))?(?![\d])/.exec(id) ?? [];
+  const [, major, minor = '0'] = /^[a-z]+(?:-[a-z]+)?-(\d{1,2})(?:[.-](\d{1,2}))?(?![\db])/.exec(id) ?? [];
   return major === undefined ? 0 : Number(`${major}.${minor}`);
 }
 

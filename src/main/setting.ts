@@ -1,5 +1,4 @@
 import { hostRule } from '../domain/hosts.ts';
-import { chooseModel, getToday } from '../domain/known-models.ts';
 import { encryptionKey, encryptionKeyFile, localToken, webhookSecret } from '../embedded/local-identity.ts';
 import type { IdentityCheck } from '../identity/cached-identity.ts';
 import { oidcIdentity } from '../identity/oidc.ts';
@@ -19,8 +18,8 @@ const CODE_HOSTS = {
   gitea: 'https://gitea.com/api/v1',
 } as const;
 
-/** The code-hosting provider's model endpoint. If nothing names a model, one of OpenAI's is chosen, which it names with the vendor. */
-const SHIPPED_RUNTIME_URL = 'https://models.github.ai/inference';
+/** The code-hosting provider's model endpoint, and the model that it is asked for if nothing names one. */
+const SHIPPED_RUNTIME = { base_url: 'https://models.github.ai/inference', model: 'openai/gpt-5.4-mini' };
 
 /** The person at the machine of an embedded installation. */
 const LOCAL_LOGIN = 'local';
@@ -41,9 +40,7 @@ export function listAdministrators(config: Config): string[] {
 }
 
 export function getDefaultRuntime({ DEFAULT_RUNTIME_BASE_URL: base_url, DEFAULT_RUNTIME_MODEL: model }: Config) {
-  if (base_url) return { base_url, model: model ?? null };
-  const chosen = chooseModel('openai', getToday());
-  return { base_url: SHIPPED_RUNTIME_URL, model: model ?? (chosen && `openai/${chosen}`) };
+  return base_url ? { base_url, model: model ?? null } : { ...SHIPPED_RUNTIME, ...(model ? { model } : {}) };
 }
 
 /**

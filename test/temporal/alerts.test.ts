@@ -12,6 +12,8 @@ let receiver: Awaited<ReturnType<typeof startReceiver>>;
 beforeAll(async () => {
   // The worker's own reconciler would measure while a test prepares what is measured.
   here = await startTestInstallation({ env: { RECONCILE_SECONDS: '86400' } });
+  // An alert about spending is refused for a workflow whose model has no price.
+  await here.sql(`UPDATE providers SET price_table = '{"*": {"input": 0, "output": 0}}'`);
 });
 beforeEach(async () => {
   receiver = await startReceiver();

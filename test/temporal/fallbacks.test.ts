@@ -45,7 +45,7 @@ async function workflowWith({ fallbacks, provider = {}, tools = [], ...agent }: 
 }
 
 it('a run falls from one vendor to another in the middle of a tool round: no call is made again, and each answer has its price', async () => {
-  const claude_id = await claudeProvider({ price_table: { 'claude-sonnet-5': { input: 13, output: 17 } } });
+  const claude_id = await claudeProvider({ price_table: { answered: { input: 13, output: 17 } } });
   const { id, provider_id } = await workflowWith({
     fallbacks: [{ on: ['overloaded'], provider_id: claude_id }],
     provider: { price_table: { scripted: { input: 7, output: 11 } } },

@@ -65,7 +65,9 @@ function ModelDetails({ task, recorded }: { task: Task; recorded: TaskStep }) {
       <Facts
         of={{
           Model: model ?? '—',
-          ...(provider_name && { Provider: fallback > 0 ? `${provider_name} (fallback ${fallback})` : provider_name }),
+          ...((provider_name || fallback > 0) && {
+            Provider: `${provider_name ?? 'default runtime'}${fallback > 0 ? ` (fallback ${fallback})` : ''}`,
+          }),
           Attempts: attempts,
           Tokens: formatTokens(usage),
           ...(usage.cost !== 0 && { Cost: formatCost(usage) }),

@@ -45,8 +45,9 @@ export async function keepModelCatalogue({ store: { modelCatalogue: store }, log
   const refresh = async () => {
     const stored_mark = await store.findMark();
     if (stored_mark === mark) return;
-    mark = stored_mark;
     const stored = await store.find();
+    // Only what was read counts as seen: a failed read is tried again.
+    mark = stored_mark;
     if (!stored || !counts(stored)) return apply(SHIPPED_MODELS, RELEASE);
     const { data, error } = ModelCatalogue.safeParse({ format: 1, models: stored.models });
     if (data) apply(data.models, toFacts(stored));

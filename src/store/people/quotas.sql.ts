@@ -6,7 +6,7 @@ export const STORED_TEXTS: Record<string, readonly string[]> = {
   agents: [
     ...['name', 'description', 'system_prompt', 'model', 'mcp_server_ids', 'mcp_server_tags', 'custom_tool_ids', 'builtin_tools'],
     ...['tool_definitions', 'knowledge_source_ids', 'knowledge_tags', 'approval_tools', 'approval_guards', 'approve_effects'],
-    'required_mcp_servers',
+    ...['required_mcp_servers', 'fallbacks'],
   ],
   attachments: ['name', 'media_type', 'sha256', 'content'],
   conversation_items: ['item'],
@@ -34,7 +34,7 @@ export const STORED_TEXTS: Record<string, readonly string[]> = {
   memories: ['scope', 'workflow_id', 'owner', 'key', 'value', 'metadata'],
   providers: [
     ...['name', 'description', 'provider_type', 'api_key_token_name', 'base_url', 'auth_type', 'azure_api_version'],
-    ...['azure_deployment', 'default_model', 'price_table'],
+    ...['azure_deployment', 'default_model', 'price_table', 'fallbacks'],
   ],
   skills: ['name', 'description', 'instructions', 'tags'],
   stored_tokens: ['name', 'description', 'sealed', 'key_id', 'fingerprint'],

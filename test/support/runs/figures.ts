@@ -227,6 +227,11 @@ function percentile(calls: readonly Called[], share: number): Near {
   return { near, off: 0.055 * near + 1 };
 }
 
+const costOfCalls = (calls: readonly Called[]) => {
+  const unpriced = count(calls, (call) => call.unpriced);
+  return { cost: shownCost(sumOf(calls, 'cost'), unpriced), unpriced };
+};
+
 const toCallRows = (called: readonly Called[]) =>
   [...Map.groupBy(called, ({ name }) => name)]
     .map(([name, calls]) => ({
@@ -239,7 +244,7 @@ const toCallRows = (called: readonly Called[]) =>
       p99_ms: percentile(calls, 0.99),
       ...(calls[0]!.total_in === undefined
         ? {}
-        : { total_in: sumOf(calls, 'total_in'), total_out: sumOf(calls, 'total_out'), cost: sumOf(calls, 'cost') }),
+        : { total_in: sumOf(calls, 'total_in'), total_out: sumOf(calls, 'total_out'), ...costOfCalls(calls) }),
     }))
     .toSorted((one, other) => other.calls - one.calls || (one.name < other.name ? -1 : 1));
 
@@ -265,6 +270,7 @@ export const toModelRows = (record: Record_, query: UsageQuery) =>
   toCallRows(
     ownRows(record.task_steps, endedTasks(record, query)).map(({ row, task }) => ({
       ...{ name: row.model ?? task.model ?? '', total_in: row.total_in, total_out: row.total_out, cost: row.cost },
+      unpriced: row.unpriced as boolean,
       ...{ ms: msOf(row.ended_at ?? task.completed_at)! - msOf(row.started_at)!, failed: row.errors > 0 },
     })),
   );
