@@ -35,7 +35,7 @@ function toModels(table) {
   for (const [key, row] of Object.entries(table)) {
     const vendor = VENDORS[row.litellm_provider];
     const id = key.replace(`${row.litellm_provider}/`, '').toLowerCase();
-    // Tuned models have prices of their own for each organisation. The table also lists things that are no models.
+    // Tuned models have separate prices for each organisation. The table also lists things that are no models.
     const usable = vendor && ['chat', 'responses'].includes(row.mode) && row.max_input_tokens && !/^ft:|\//.test(id);
     const writes_text = row.supported_output_modalities?.includes('text') ?? true;
     if (usable && writes_text) by_name.set(`${vendor} ${id}`, { id, aliases: [], vendor, ...toFacts(row, vendor) });
@@ -50,7 +50,7 @@ function toModels(table) {
   return [...by_name.values()].sort((a, b) => (order(a) < order(b) ? -1 : 1));
 }
 
-/** A name is an alias only if everything that is known about both is equal: a snapshot may have a price or an end of its own. */
+/** A name is an alias only if everything that is known about both is equal: a snapshot may have another price or end. */
 const factsOf = ({ id: _, aliases: __, source: ___, ...facts }) => JSON.stringify(facts);
 
 const toFacts = (row, vendor) => ({

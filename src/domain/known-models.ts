@@ -10,7 +10,7 @@ interface ListPrice extends ModelPrice {
 /** What is known about a model at its vendor. Null: unknown. Days are `YYYY-MM-DD`. */
 export interface KnownModel {
   id: string;
-  /** Other names of the same model, such as dated ones. A snapshot with a price or an end of its own is a model of its own. */
+  /** Other names of the same model, such as dated ones. A snapshot with another price or end is a separate model. */
   aliases: readonly string[];
   /** The vendor that offers it under these names, at this price. */
   vendor: string;
@@ -70,7 +70,7 @@ const SNAPSHOT_DATE = /[-@]20\d\d-?\d\d-?\d\d$/;
 
 /**
  * Finds the catalogue's entry of a model, ignoring any address before its name and the date of a snapshot after it:
- * `openai/gpt-4o-2024-08-06` is `gpt-4o`, unless the snapshot has an entry of its own. A longer name is another model. Returns null
+ * `openai/gpt-4o-2024-08-06` is `gpt-4o`, unless the snapshot has its own entry. A longer name is another model. Returns null
  * if there is none, or none of this vendor. Prices need the exact name: see `getListPrices`.
  */
 export function findKnownModel(model: string, vendor?: string | null): KnownModel | null {

@@ -10,7 +10,7 @@ export interface Meters {
   modelAsked(call: { model: string | null; outcome: CallOutcome; seconds: number }): void;
   /** Counts an answer of a model; `cost` is in US dollars. */
   modelAnswered(answer: { model: string | null; usage: ExchangeUsage; cost: number }): void;
-  /** Counts a run that went on with another model. */
+  /** Counts a run that continued with another model. */
   fellBack(reason: FallbackReason): void;
   toolCalled(call: { tool: string; outcome: CallOutcome; seconds: number }): void;
   /** Counts an MCP server that was unreachable or broke the connection. */

@@ -126,7 +126,7 @@ function vendorRuntime(
   const vendor_builtins = tools.flatMap((tool) =>
     tool.kind === 'builtin' && findBuiltin(tool.name)?.at_vendor ? tool.name : [],
   );
-  // Another model could not go on with files and connections that are at this vendor.
+  // Another model could not continue with files and connections that are at this vendor.
   const { builtins, takes_servers } = fallbacks
     ? { builtins: [], takes_servers: false }
     : pickUnguarded(vendor_builtins, { approval_tools, ...guards });

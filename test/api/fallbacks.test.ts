@@ -73,7 +73,7 @@ describe('fallbacks of an agent', () => {
     expect((await here.alice.post('/api/agents', most)).status).toBe(201);
   });
 
-  it('warn about a key that whoever saves the agent cannot use, and not its owner', async () => {
+  it('warn about a key that the person who saves the agent cannot use, and not its owner', async () => {
     const token = `fallback-key-${crypto.randomUUID()}`;
     await here.bob.ok(here.bob.post('/api/tokens', { name: token, value: 'canary-of-bob' }));
     const bobs = await providerOf(here.bob, openaiAt('http://127.0.0.1:9/v1', { api_key_token_name: token }));
@@ -86,7 +86,7 @@ describe('fallbacks of an agent', () => {
 });
 
 describe('fallbacks of a provider', () => {
-  it('name other providers, or another model of its own; it cannot stand in for itself', async () => {
+  it('name other providers, or another of its models; it cannot stand in for itself', async () => {
     const other = await spare();
     const id = await spare({
       fallbacks: [

@@ -137,7 +137,7 @@ it('is fetched from an address by the rules for addresses, and shows no secret o
   expect((await shown()).models).toMatchObject([{ id: 'm-7' }]);
 });
 
-it('stays what it is if the stored one cannot be read, and says so once', async () => {
+it('stays what it is if the stored one cannot be read, and reports it once', async () => {
   await here.bob.ok(put({ text: fileOf(model({ id: 'm-7' })) }));
   await here.sql(`UPDATE model_catalogue SET models = '[{"id": 7}]', updated_at = now() + interval '1 second'`);
   await here.core.model_catalogue.refresh();

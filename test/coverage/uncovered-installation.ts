@@ -220,7 +220,7 @@ export const UNCOVERED_OF_INSTALLATION: readonly Uncovered[] = [
   {
     file: 'src/main/commands/api.ts',
     text: 'config.PERDURA_PORT ?? DEFAULT_PORT })}`',
-    reason: 'Tests listen at ports of their own and on loopback only, never at the default address.',
+    reason: 'Tests listen at free ports and on loopback only, never at the default address.',
   },
   {
     file: 'src/main/wiring/knowledge.ts',

@@ -50,7 +50,7 @@ describe('the lock of an installation', () => {
     );
   });
 
-  it('says why the home cannot be made', async () => {
+  it('names the reason why the home cannot be made', async () => {
     const home = join(await bench.home(), 'x'.repeat(300));
     await expect(lockInstallation(home)).rejects.toThrow(/^Perdura cannot write to its home \S+: ENAMETOOLONG: /);
   });

@@ -97,7 +97,7 @@ it('a quota that is used up is not asked again, and with fallback_minutes 0 only
   expect((await answersOf(here, task_id))[1].provider_id).toBe(provider_id);
 });
 
-it('a fallback whose key its owner keeps to himself is passed over, and the event says why', async () => {
+it('a fallback whose key its owner keeps to himself is passed over, and the event has the reason', async () => {
   const bobs_id = await providerOf(here.bob, openaiAt(second.url, { api_key_token_name: BOBS_KEY }));
   const claude_id = await claudeProvider();
   const on = ['quota'];

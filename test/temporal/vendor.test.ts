@@ -79,7 +79,7 @@ it('a run that loses its worker during a session continues in that session and a
   }
 }, 120_000);
 
-it('a run leaves its session for a fallback and goes on with the files and results that it has', async () => {
+it('a run leaves its session for a fallback and continues with the files and results that it has', async () => {
   await here.alice.post('/api/tokens', { name: 'vendor-key', value: 'k' });
   const other = await startModelServer();
   try {

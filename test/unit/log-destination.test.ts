@@ -38,7 +38,7 @@ it('drops lines while the disk is full, and counts them when there is room again
   expect(readFileSync(file, 'utf8')).toMatch(/^[1-9]\d* lines of the log were dropped: ENOSPC\n(?:kept\n)+$/);
 });
 
-it('begins a line of its own after one that the full disk has torn', async (test) => {
+it('begins a new line after one that the full disk has torn', async (test) => {
   const disk = await folder();
   if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=16k', 'perdura-test', disk]).status !== 0)
     return test.skip('this process may not mount a file system');

@@ -24,7 +24,7 @@ it('a parser of a service that gives way to others starts', async () => {
   expect(await once(parser, 'exit')).toEqual([0, null]);
 });
 
-it('a parser answers with what came of a job or why it was refused, whatever was thrown, and ends with its service', async () => {
+it('a parser answers with the result of a job or why it was refused, whatever was thrown, and ends with its service', async () => {
   const parser = fork(CHILD, { env: baseEnv(), serialization: 'advanced', stdio: ['ignore', 'ignore', 'ignore', 'ipc'] });
   const answers: unknown[] = [];
   const ask = async (order: object | null) => {

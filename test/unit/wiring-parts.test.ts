@@ -86,7 +86,7 @@ describe('an evaluation', () => {
   it.each([
     [null, 'No custom tool with id t3: it was deleted after the evaluation had started'],
     [{ name: 'exact', is_enabled: false }, 'The custom tool exact is disabled; enable it and start another evaluation'],
-  ])('is told why its tool %j does not grade', async (tool, fault) => {
+  ])('learns why its tool %j does not grade', async (tool, fault) => {
     const core = { store: { customTools: { find: async () => tool } }, setting: { config: {} } };
     const callGrader = graderCaller(core as unknown as Parameters<typeof graderCaller>[0]);
     const order = { tool_id: 't3', owner: 'local:alice', call_key: 'k', judged_answer: {} } as never;

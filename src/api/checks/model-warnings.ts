@@ -14,7 +14,7 @@ interface ModelUse {
 
 /**
  * Finds what the vendor of a model says about it. At another endpoint, only a name with the vendor's address (`openai/…`) is passed on
- * to the vendor: a server of one's own keeps a model as long as it likes.
+ * to the vendor: your own server keeps a model as long as it likes.
  */
 function findVendorModel({ model, provider }: ModelUse): KnownModel | null {
   if (model === null) return null;

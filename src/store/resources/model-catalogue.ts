@@ -4,7 +4,7 @@ import { findCatalogueMark, findModelCatalogue, writeModelCatalogue } from './mo
 
 /** The catalogue that an administrator put in place of the release's. */
 export interface StoredCatalogue {
-  /** The entries as they are stored; whoever reads them checks them. */
+  /** The entries as they are stored; the reader checks them. */
   models: unknown;
   digest: string;
   /** The day of the newest entry. */

@@ -10,7 +10,7 @@ type Dimension = 'process' | 'file' | 'mount' | 'lock' | 'descriptor' | 'service
 export interface View {
   /** The process whose descendants count, orphans too if it adopts them. */
   ancestor: number;
-  /** The folders whose content counts. What lies beside them belongs to other tests. */
+  /** The folders whose content counts. What lies next to them belongs to other tests. */
   folders: readonly string[];
   /** Facts that do not count, with their dimension. */
   ignored?: RegExp;

@@ -106,7 +106,7 @@ describe('a stored login', () => {
   });
 
   it.each([
-    ['is no JSON', '{'],
+    ['is not JSON', '{'],
     ['has no token', '{"url":"https://perdura.example"}'],
   ])('that %s asks for another login, and can be removed', async (_, text) => {
     const file = loginFile(settings());

@@ -139,7 +139,7 @@ describe('the catalogue in the repository', () => {
     expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
   });
 
-  it('gives a longer name a price of its own or none', () => {
+  it('gives a longer name its own price or none', () => {
     const prices = getListPrices('openai');
     expect(prices['gpt-5-pro']).not.toEqual(prices['gpt-5']);
     expect(prices['gpt-5-pro-of-tomorrow']).toBeUndefined();

@@ -62,7 +62,7 @@ describe('the prices of a provider', () => {
 
   it('are unknown at another address, for an unknown model, and for the default runtime', () => {
     expect(findModelPrice({ ...vendor, base_url: 'https://gateway.example/v1' }, 'gpt-4o')).toBeNull();
-    expect(findModelPrice(vendor, 'gpt-4o-unheard-of')).toBeNull();
+    expect(findModelPrice(vendor, 'gpt-4o-unknown')).toBeNull();
     expect(findModelPrice(vendor, null)).toBeNull();
     expect(findModelPrice(null, 'gpt-4o')).toBeNull();
   });
