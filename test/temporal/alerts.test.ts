@@ -12,8 +12,6 @@ let receiver: Awaited<ReturnType<typeof startReceiver>>;
 beforeAll(async () => {
   // The worker's own reconciler would measure while a test prepares what is measured.
   here = await startTestInstallation({ env: { RECONCILE_SECONDS: '86400' } });
-  // An alert about spending is refused for a workflow whose model has no price.
-  await here.sql(`UPDATE providers SET price_table = '{"*": {"input": 0, "output": 0}}'`);
 });
 beforeEach(async () => {
   receiver = await startReceiver();
@@ -33,6 +31,13 @@ const minute = async () => {
 };
 const received = (count: number) => until(`${count} messages`, async () => receiver.received.length >= count);
 const verified = ({ headers, body }: Received) => new Webhook(WEBHOOK_SECRET).verify(body, headers as Record<string, string>);
+
+/** A workflow whose model has a price: an alert about what another one spends is refused. */
+async function pricedWorkflow(): Promise<string> {
+  const workflow_id = await here.workflow();
+  await here.sql(`UPDATE providers SET price_table = '{"*": {"input": 0, "output": 0}}'`);
+  return workflow_id;
+}
 
 async function ran(workflow_id: string, ...script: Parameters<typeof here.model.script>): Promise<string> {
   here.model.script(...script);
@@ -160,7 +165,7 @@ describe('what an alert measures', () => {
   };
 
   it('spend: what model calls cost in the window, also of runs that have not ended', async () => {
-    const workflow_id = await here.workflow();
+    const workflow_id = await pricedWorkflow();
     const [old, long, late] = [
       await ran(workflow_id, says('1')),
       await ran(workflow_id, says('2')),
@@ -242,7 +247,7 @@ describe('the API of alerts', () => {
   });
 
   it('ends with its workflow, and limits how many one person has', async () => {
-    const workflow_id = await here.workflow();
+    const workflow_id = await pricedWorkflow();
     const { id } = await create(workflow_id, { measure: 'spend', threshold: 1 });
     await here.alice.ok(here.alice.del(`/api/workflows/${workflow_id}`), 204);
     expect((await here.alice.get(`/api/alerts/${id}`)).status).toBe(404);

@@ -166,7 +166,13 @@ async function writeRuns({ sql, insert, primes }: Bulk, person: Person, count: n
           model: MODELS[(index + step) % 3],
         },
         ...{ finish: 'stop', total_in: take() * 10, total_out: take(), cache_read: take(), cache_write: take() },
-        ...{ cost: take() / 997, estimated: false, started_at: iso(started), ended_at: iso(started + 100 * take()) },
+        ...{
+          cost: take() / 997,
+          estimated: false,
+          unpriced: index % 7 === 5 && step === 1,
+          started_at: iso(started),
+          ended_at: iso(started + 100 * take()),
+        },
       });
       for (let position = 1; position <= 1 + ((index + step) % 3); position += 1) {
         const name = `${person.owner.slice('local:'.length)}_${position % 2 ? 'look' : 'find'}`;
@@ -199,6 +205,7 @@ async function writeRuns({ sql, insert, primes }: Bulk, person: Person, count: n
         turns: take(),
         steps: mine.length,
         usage_estimated: index % 6 === 1,
+        unpriced_models: index % 7 === 5 ? [MODELS[(index + 1) % 3]] : [],
       },
       ...{
         total_in: sum('total_in'),
