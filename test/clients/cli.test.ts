@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { parse } from 'yaml';
-import { newestDay, SHIPPED_MODELS } from '../../src/domain/known-models.ts';
+import { newestDay, replaceKnownModels, SHIPPED_MODELS } from '../../src/domain/known-models.ts';
 import exportAll from '../../src/main/commands/export.ts';
 import { readConfig } from '../../src/main/config.ts';
 import { ALICE, startTestInstallation, type TestInstallation } from '../support/installation.ts';
@@ -24,6 +24,7 @@ beforeAll(async () => {
   expect(await perdura(['login', '--url', `${here.url}/`, '--token-stdin'], `${ALICE}\n`)).toMatchObject({ code: 0 });
 });
 afterAll(async () => {
+  replaceKnownModels(SHIPPED_MODELS);
   await here?.stop();
   await rm(folder, { recursive: true, force: true });
 });

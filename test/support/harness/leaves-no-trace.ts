@@ -1,10 +1,11 @@
 import { afterAll, beforeEach, expect, vi } from 'vitest';
+import { listKnownModels, SHIPPED_MODELS } from '../../../src/domain/known-models.ts';
 import { endChildren } from './children.ts';
 import { databasesInUse, freeNames } from './second-attempts.ts';
 
 /**
- * Checks that each test file leaves the environment, the folder and the clock as it found them, because test files may share a
- * process.
+ * Checks that each test file leaves the environment, the folder, the clock and the catalogue of models as it found them, because
+ * test files may share a process.
  */
 const found = state();
 afterAll(endChildren);
@@ -18,7 +19,12 @@ beforeEach(async ({ task }) => {
 
 function state(): Record<string, string | undefined> {
   const { env } = process;
-  return { ...env, 'the current folder': process.cwd(), 'the clock': vi.isFakeTimers() ? 'a fake one' : undefined };
+  return {
+    ...env,
+    'the current folder': process.cwd(),
+    'the clock': vi.isFakeTimers() ? 'a fake one' : undefined,
+    'the catalogue of models': listKnownModels().length === SHIPPED_MODELS.length ? undefined : 'another one',
+  };
 }
 
 /** Lists what has changed. It returns only names, because values of the environment may be secrets. */
