@@ -5,14 +5,12 @@ import { fileURLToPath } from 'node:url';
 import { mergeScriptCovs, type ScriptCov } from '@bcoe/v8-coverage';
 import { convert } from 'ast-v8-to-istanbul';
 import { parseAst } from 'vite';
+import { bundleFolder } from './folder.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const BUNDLE = join(ROOT, 'dist');
 
-/** Where the run keeps the bundle that its pages load: a test that builds the package replaces the one in `dist`. */
-const KEPT_BUNDLE = 'dist';
-
-export const keepBundle = (folder: string): void => cpSync(BUNDLE, join(folder, KEPT_BUNDLE), { recursive: true });
+export const keepBundle = (folder: string): void => cpSync(BUNDLE, bundleFolder(folder), { recursive: true });
 
 /** One of several ways that code can continue: a side of a condition, a case, a default, an operand. */
 export interface Branch {
@@ -51,15 +49,15 @@ export async function readCoverage(folder: string): Promise<Coverage> {
   const loaded = new Set<string>();
   for (const [url, scripts] of readScripts(folder)) {
     const script = mergeScriptCovs(scripts);
-    for (const branch of script ? await listBranches(url, script, folder) : []) {
+    const { files, branches } = script ? await readScript(url, script, folder) : { files: [], branches: [] };
+    for (const file of files) loaded.add(file);
+    for (const branch of branches) {
       const key = `${branch.file}:${branch.line}:${branch.column}:${branch.kind}:${branch.path}`;
       const known = times.get(key);
       times.set(key, known ? { ...known, times: known.times + branch.times } : branch);
     }
-    loaded.add(url.pathname.slice(ROOT.length + 1));
   }
   const branches = [...times.values()];
-  for (const { file } of branches) loaded.add(file);
   return { branches, unloaded: listSources().filter((file) => !loaded.has(file) && hasCode(file)) };
 }
 
@@ -80,7 +78,8 @@ function readScripts(folder: string): Map<URL, ScriptCov[]> {
 function findFile(url: string, folder: string): string | null {
   if (!URL.canParse(url)) return null;
   const { protocol, pathname } = new URL(url);
-  if (protocol === 'http:' && existsSync(`${join(folder, KEPT_BUNDLE, pathname)}.map`)) return join(BUNDLE, pathname);
+  const bundled = protocol === 'http:' ? pathname : /\/screens-[^/]+\/screens\.js$/.exec(pathname)?.[0];
+  if (bundled && existsSync(`${join(bundleFolder(folder), bundled)}.map`)) return join(BUNDLE, bundled);
   const file = protocol === 'file:' ? fileURLToPath(url) : '';
   return file.startsWith(join(ROOT, 'src/')) && !file.includes('/generated/') ? file : null;
 }
@@ -91,8 +90,9 @@ function hasCode(file: string): boolean {
   return file.endsWith('.tsx') || parseAst(stripTypeScriptTypes(source)).body.length > 0;
 }
 
-async function listBranches(url: URL, script: ScriptCov, folder: string): Promise<Branch[]> {
-  const path = fileURLToPath(url).replace(BUNDLE, join(folder, KEPT_BUNDLE));
+/** The source files of a script, with or without branches, and their branches. */
+async function readScript(url: URL, script: ScriptCov, folder: string): Promise<{ files: string[]; branches: Branch[] }> {
+  const path = fileURLToPath(url).replace(BUNDLE, bundleFolder(folder));
   const source = readFileSync(path, 'utf8');
   const map = `${path}.map`;
   const code = path.endsWith('.ts') ? stripTypeScriptTypes(source) : source;
@@ -104,10 +104,14 @@ async function listBranches(url: URL, script: ScriptCov, folder: string): Promis
     ...(existsSync(map) && { sourceMap: JSON.parse(readFileSync(map, 'utf8')) }),
   });
   const sources = new Set(listSources());
-  return Object.entries(data).flatMap(([name, { branchMap, b }]) => {
-    const file = relative(ROOT, name);
-    // What pages share with the service is measured as the service runs it; a bundler writes conditions in other forms.
-    if (!sources.has(file) || (path.endsWith('.js') && !file.startsWith('src/dashboard/'))) return [];
+  // What pages share with the service is measured as the service runs it; a bundler writes conditions in other forms.
+  const isMeasured = (file: string) => sources.has(file) && (!path.endsWith('.js') || file.startsWith('src/dashboard/'));
+  const files = Object.keys(data)
+    .map((name) => relative(ROOT, name))
+    .filter(isMeasured);
+  const branches = files.flatMap((file) => {
+    const name = join(ROOT, file);
+    const { branchMap, b } = data[name]!;
     const lines = readFileSync(name, 'utf8').split('\n');
     return Object.entries(branchMap).flatMap(([id, { type, locations, loc }]) =>
       locations.map((at, path): Branch => {
@@ -116,4 +120,5 @@ async function listBranches(url: URL, script: ScriptCov, folder: string): Promis
       }),
     );
   });
+  return { files, branches };
 }

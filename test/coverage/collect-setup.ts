@@ -7,6 +7,6 @@ const session = folder ? openSession() : null;
 /** Measures what the process of Vitest itself executes: it makes the databases that test files copy. */
 export default function setup(): () => void {
   return () => {
-    if (folder && session) writeCoverage(folder, CHILDREN, { result: takeCoverage(session) });
+    if (folder && session) writeCoverage(folder, CHILDREN, { result: takeCoverage(session, folder) });
   };
 }

@@ -12,6 +12,6 @@ function collectFor(folder: string): void {
   const session = openSession();
   afterAll(() => {
     const statements = listStatements();
-    writeCoverage(folder, 'tests', { test: expect.getState().testPath, statements, result: takeCoverage(session) });
+    writeCoverage(folder, 'tests', { test: expect.getState().testPath, statements, result: takeCoverage(session, folder) });
   });
 }

@@ -7,6 +7,9 @@ export const COVERAGE_FOLDER = 'PERDURA_COVERAGE';
 
 export const coverageFolder = (): string | undefined => process.env[COVERAGE_FOLDER];
 
+/** Where a run keeps the bundles of the dashboard that it measures: a test that builds the package replaces the one in `dist`. */
+export const bundleFolder = (folder: string): string => join(folder, 'dist');
+
 /** The folder for what children of Node write. Those of another account write there, too. */
 export const CHILDREN = 'children';
 const EVERYBODY = 0o1777;

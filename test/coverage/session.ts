@@ -1,6 +1,7 @@
 import { type Profiler, Session } from 'node:inspector';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { bundleFolder } from './folder.ts';
 
 const SESSION = Symbol.for('perdura.coverage');
 const SOURCES = pathToFileURL(join(import.meta.dirname, '../../src/')).href;
@@ -21,13 +22,16 @@ export function openSession(): Session {
   return session;
 }
 
-/** Takes what the sources have executed since the last time. */
-export function takeCoverage(session: Session): Profiler.ScriptCoverage[] {
+/** Takes what the sources have executed since the last time, and the bundles of the dashboard that `folder` keeps. */
+export function takeCoverage(session: Session, folder: string): Profiler.ScriptCoverage[] {
+  const measured = [SOURCES, pathToFileURL(bundleFolder(folder)).href];
   let result: Profiler.ScriptCoverage[] = [];
   session.post('Profiler.takePreciseCoverage', (error, taken) => {
     if (error) throw error;
     const isExecuted = ({ ranges }: Profiler.FunctionCoverage) => ranges.some(({ count }) => count > 0);
-    result = taken.result.filter(({ url, functions }) => url.startsWith(SOURCES) && functions.some(isExecuted));
+    result = taken.result.filter(
+      ({ url, functions }) => measured.some((place) => url.startsWith(place)) && functions.some(isExecuted),
+    );
   });
   return result;
 }

@@ -4,7 +4,6 @@ import { MantineProvider } from '@mantine/core';
 import { createElement } from 'react';
 import { renderToStaticMarkup } from 'react-dom/server';
 import type * as Router from 'react-router';
-import { runnerImport } from 'vite';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { UsageRow } from '../../src/contracts/usage.ts';
 import type * as AuditColumns from '../../src/dashboard/audit/audit.tsx';
@@ -19,8 +18,8 @@ import type * as UsageColumns from '../../src/dashboard/usage/columns.tsx';
 import { toCsv } from '../../src/dashboard/usage/csv.ts';
 import { MEASURES } from '../../src/dashboard/usage/measures.ts';
 import type * as VersionColumns from '../../src/dashboard/workflows/versions.tsx';
+import { DASHBOARD, importScreens } from '../support/browser/screen-modules.ts';
 
-const DASHBOARD = join(import.meta.dirname, '../../src/dashboard');
 /** The files whose columns are compared: every file that exports some, and the catalog of resources. */
 const FILES = globSync('**/*.tsx', { cwd: DASHBOARD }).filter((file) =>
   /^export const \w*[cC]olumns\b/m.test(readFileSync(join(DASHBOARD, file), 'utf8')),
@@ -41,14 +40,8 @@ type Loaded = typeof UsageColumns &
   Pick<typeof Catalog, 'CATALOG'> &
   Pick<typeof Router, 'MemoryRouter'>;
 let the: Loaded;
-/** Imports the columns through Vite, because Node does not read JSX; all at once, so that they share one React Router. */
 beforeAll(async () => {
-  const plugin = {
-    name: 'columns',
-    resolveId: (id: string) => (id === 'columns' ? id : null),
-    load: (id: string) => (id === 'columns' ? MODULE : null),
-  };
-  the = (await runnerImport<Loaded>('columns', { configFile: false, logLevel: 'silent', plugins: [plugin] })).module;
+  the = await importScreens<Loaded>(MODULE);
 });
 
 /** Returns the text of each column, by its label. */

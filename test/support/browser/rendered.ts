@@ -1,17 +1,13 @@
-import { join } from 'node:path';
 import { MantineProvider, type MantineThemeOverride } from '@mantine/core';
 import type * as Queries from '@tanstack/react-query';
 import { type ComponentType, createElement } from 'react';
 import { renderToStaticMarkup } from 'react-dom/server';
 import type * as Router from 'react-router';
-import { runnerImport } from 'vite';
 import { vi } from 'vitest';
 import type * as Context from '../../../src/dashboard/api/context.tsx';
 import { browserSession } from '../../../src/dashboard/api/session.ts';
 import type * as Catalog from '../../../src/dashboard/resources/catalog.tsx';
-
-const SOURCES = join(import.meta.dirname, '../../../src');
-const DASHBOARD = join(SOURCES, 'dashboard');
+import { DASHBOARD, importScreens } from './screen-modules.ts';
 
 /** The components that tests render: the file of each. */
 const SCREENS = {
@@ -81,36 +77,8 @@ type Modules = Screens &
   Pick<typeof Router, 'MemoryRouter' | 'Routes' | 'Route'> &
   Pick<typeof Queries, 'QueryClient' | 'QueryCache' | 'QueryClientProvider'> & { theme: MantineThemeOverride };
 
+/** All at once and for all files of a process, so that they share React Query and Router. */
 let modules: Promise<Modules> | undefined;
-
-/** Where the modules find what they share with the service, by path. */
-const SHARED = 'perdura.shared';
-const shared = new Map<string, Record<string, unknown>>();
-
-/** Returns the code of a module that exports what Node has loaded. Of a file that screens share with the service: there is only one. */
-async function exportShared(path: string): Promise<string | null> {
-  if (!path.startsWith(`${SOURCES}/`) || path.startsWith(`${DASHBOARD}/`) || !path.endsWith('.ts')) return null;
-  const module = (await import(path)) as Record<string, unknown>;
-  shared.set(path, module);
-  const found = `globalThis[Symbol.for('${SHARED}')].get('${path}')`;
-  return Object.keys(module)
-    .map((name) => (name === 'default' ? `export default ${found}.default;` : `export const ${name} = ${found}.${name};`))
-    .join('\n');
-}
-
-/**
- * Imports the screens through Vite, because Node does not read JSX; all at once and for all files of a process, so that they share
- * React Query and Router.
- */
-async function loadModules(): Promise<Modules> {
-  const plugin = {
-    name: 'screens',
-    resolveId: (id: string) => (id === 'screens' ? id : null),
-    load: (id: string) => (id === 'screens' ? MODULE : exportShared(id)),
-  };
-  Object.assign(globalThis, { [Symbol.for(SHARED)]: shared });
-  return (await runnerImport<Modules>('screens', { configFile: false, logLevel: 'silent', plugins: [plugin] })).module;
-}
 
 /** The reply of an operation to an input, or to any; a list is the reply of its first page. An error is that of the request. */
 type Reply = object | undefined;
@@ -175,7 +143,7 @@ export function closeScreens(): void {
 
 /** Imports the screens. `render` returns the HTML of one that has its replies already. */
 async function loadScreens() {
-  modules ??= loadModules();
+  modules ??= importScreens<Modules>(MODULE);
   const the = await modules;
   function render(
     screen: ComponentType<any>,
