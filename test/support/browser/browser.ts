@@ -73,14 +73,27 @@ export const it = test.extend<Fixtures>({
   },
 });
 
-/** Writes what the page executed, if coverage is measured. */
+/** Writes what the page executed, if coverage is measured: also before it is left, because V8 then forgets it. */
 async function measurePage(page: Page, work: () => Promise<void>): Promise<void> {
   const folder = coverageFolder();
   if (!folder) return work();
-  await page.coverage.startJSCoverage({ resetOnNavigation: false });
+  const start = () => page.coverage.startJSCoverage({ resetOnNavigation: false });
+  const write = async () => {
+    const result = await page.coverage.stopJSCoverage();
+    writeCoverage(folder, 'pages', { result: result.map(({ url, functions }) => ({ url, functions })) });
+  };
+  const writeBefore =
+    <Given extends unknown[], Done>(leave: (...given: Given) => Promise<Done>) =>
+    async (...given: Given): Promise<Done> => {
+      await write();
+      await start();
+      return leave(...given);
+    };
+  page.goto = writeBefore(page.goto.bind(page));
+  page.reload = writeBefore(page.reload.bind(page));
+  await start();
   await work();
-  const result = await page.coverage.stopJSCoverage();
-  writeCoverage(folder, 'pages', { result: result.map(({ url, functions }) => ({ url, functions })) });
+  await write();
 }
 
 /**
