@@ -11,7 +11,7 @@ export function useScopes(): { role: string | undefined; scopes: readonly Scope[
 }
 
 /** Returns the reason why the caller may not do what needs the scope; null if they may, or if that is not known yet. */
-export function useRefusal(scope: Scope | undefined): string | null {
+export function useRefusal(scope: Scope | null | undefined): string | null {
   const { role, scopes, is_key } = useScopes();
   if (!scope || !scopes || scopes.includes(scope)) return null;
   return is_key

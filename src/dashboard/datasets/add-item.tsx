@@ -47,7 +47,7 @@ function ItemForm({ dataset_id, close }: FormProps) {
           data-autofocus
         />
         <ExpectedField expected={expected} />
-        {add.error && <Failure problem={add.error} />}
+        <Failure problem={add.error} />
         <Group justify="flex-end">
           <Button type="submit" disabled={!prompt.trim()} loading={add.isPending} data-needs={add.needs}>
             Add
@@ -96,7 +96,7 @@ function ImportForm({ dataset_id, close }: FormProps) {
           error={wrong}
           data-autofocus
         />
-        {act.error && <Failure problem={act.error} />}
+        <Failure problem={act.error} />
         <Group justify="flex-end">
           <Button type="submit" disabled={!file} loading={act.isPending} data-needs={act.needs}>
             Import

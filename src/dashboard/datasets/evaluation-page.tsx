@@ -49,7 +49,7 @@ function EvaluationView({ evaluation }: { evaluation: EvaluationDetail }) {
 }
 
 function Head({ evaluation }: { evaluation: EvaluationDetail }) {
-  const { status, items, passed, failed, errors, pass_rate, created_at, completed_at } = evaluation;
+  const { dataset_id, status, items, passed, failed, errors, pass_rate, baseline_id, created_at, completed_at } = evaluation;
   const took = completed_at === null ? null : Date.parse(completed_at) - Date.parse(created_at);
   return (
     <Stack gap="xs" className="panel">
@@ -71,7 +71,7 @@ function Head({ evaluation }: { evaluation: EvaluationDetail }) {
           'Runs at once': evaluation.parallel,
           Started: <When at={created_at} />,
           ...(took !== null && { Took: formatDuration(took) }),
-          ...(evaluation.baseline_id && { Baseline: <Baseline evaluation={evaluation} /> }),
+          ...(baseline_id && { Baseline: <Baseline dataset_id={dataset_id} id={baseline_id} /> }),
         }}
       />
       {status === 'running' && <Running evaluation={evaluation} />}
@@ -93,9 +93,9 @@ function VersionOf({ evaluation: { workflow_id, definition_hash } }: { evaluatio
   );
 }
 
-function Baseline({ evaluation: { dataset_id, baseline_id } }: { evaluation: EvaluationDetail }) {
+function Baseline(of: Pick<EvaluationDetail, 'dataset_id' | 'id'>) {
   return (
-    <Anchor component={Link} to={evaluationUrl({ dataset_id, id: baseline_id ?? '' })} inherit>
+    <Anchor component={Link} to={evaluationUrl(of)} inherit>
       an earlier evaluation
     </Anchor>
   );
@@ -121,7 +121,7 @@ function Running({ evaluation: { id: run_id, dataset_id, items, passed, failed, 
           {halt.isSuccess ? 'Halting …' : 'Halt'}
         </Button>
       </Group>
-      {halt.error && <Failure problem={halt.error} />}
+      <Failure problem={halt.error} />
     </>
   );
 }

@@ -67,7 +67,7 @@ export default function MakePage() {
               <McpPromptButton servers={chosen_servers} onTake={setPrompt} />
             </Stack>
           </Fieldset>
-          {make.error && <Failure problem={make.error} />}
+          <Failure problem={make.error} />
           <Group>
             <Button type="submit" size="sm" loading={make.isPending} data-needs={make.needs} disabled={!model.known.data}>
               {prompt.trim() ? 'Create and run' : 'Create'}

@@ -54,7 +54,7 @@ function PromptChoice({ servers, onTake }: Takes) {
         onChange={(event) => chooseServer(event.currentTarget.value)}
         description="It is asked for its prompts when you choose it."
       />
-      {list.error && <Failure problem={list.error} />}
+      <Failure problem={list.error} />
       {list.isPending && <Text c="dimmed">Asking the server …</Text>}
       {list.data && prompts.length === 0 && <Text c="dimmed">This server has no prompts.</Text>}
       {prompts.length > 0 && (
@@ -101,7 +101,7 @@ function PromptFields({ server_id, prompt, onTake }: Fields) {
           onChange={({ currentTarget: { value } }) => setValues((before) => ({ ...before, [name]: value }))}
         />
       ))}
-      {fill.error && <Failure problem={fill.error} />}
+      <Failure problem={fill.error} />
       <Group>
         <Button onClick={take} loading={fill.isPending} data-needs={fill.needs} disabled={missing}>
           Use this prompt

@@ -128,7 +128,7 @@ function TestRow({ model: { test, runTest } }: { model: ModelChoice }) {
           Lists the available models and stores nothing.
         </Text>
       )}
-      {test.error && <FailureBelow problem={test.error} />}
+      <FailureBelow problem={test.error} />
     </Group>
   );
 }

@@ -56,7 +56,7 @@ export function Bench({ task, request }: BenchProps) {
       <form onSubmit={submit}>
         <Stack maw="46rem">
           <Controls request={request} draft={draft} change={setDraft} faults={listFieldErrors(fork.error?.errors ?? [])} />
-          {fork.error && <Failure problem={fork.error} />}
+          <Failure problem={fork.error} />
           <Group gap="xs">
             <Button type="submit" loading={fork.isPending} data-needs={fork.needs}>
               Run

@@ -110,7 +110,7 @@ function Choice({ task, lines, state, onSaved: saved, close, save }: ChoiceProps
           </Stack>
         </Radio.Group>
       )}
-      {work.error && <Failure problem={work.error} />}
+      <Failure problem={work.error} />
       <Group justify="flex-end">
         <Button variant="default" onClick={close} data-autofocus>
           Cancel

@@ -40,7 +40,7 @@ function AddForm({ task: { id: task_id, response, attachments }, close }: { task
         {attachments.length > 0 && <Text>Items have no files: an evaluation sends the prompt without those of the run.</Text>}
         <Picker kind="dataset" label="Dataset" value={dataset_id} onChange={setDataset} required data-autofocus />
         <ExpectedField expected={expected} />
-        {add.error && <Failure problem={add.error} />}
+        <Failure problem={add.error} />
         <Group justify="flex-end">
           <Button type="submit" disabled={!dataset_id} loading={add.isPending} data-needs={add.needs}>
             Add

@@ -106,11 +106,11 @@ const RUN: Line = {
 
 /** Shows the number of each run's version if all runs belong to one workflow, otherwise the beginning of its hash. */
 function useVersionLine(runs: ComparedRun[]): Line {
-  const workflow_id = runs[0]?.workflow_id ?? '';
+  const workflow_id = runs[0]!.workflow_id;
   const same = runs.every((run) => run.workflow_id === workflow_id);
   const { data } = useRead(versions.list, { params: { id: workflow_id }, query: { limit: 1000 } }, { enabled: same });
   const findVersionNumber = (hash: string) => data?.items.find(({ definition_hash }) => definition_hash === hash)?.number;
-  const first = findVersionNumber(runs[0]?.definition_hash ?? '');
+  const first = findVersionNumber(runs[0]!.definition_hash);
   return {
     label: 'Version',
     of: ({ definition_hash }) => definition_hash,

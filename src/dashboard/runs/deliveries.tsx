@@ -17,7 +17,7 @@ export function Deliveries({ task_id }: { task_id: string }) {
           <Empty>No deliveries. To receive a message when a run ends, set a webhook URL in the workflow.</Empty>
         ) : (
           <Stack gap="xs">
-            {again.error && <Failure problem={again.error} />}
+            <Failure problem={again.error} />
             {items.map((delivery) => (
               <details key={delivery.id} className="call">
                 <summary>

@@ -55,7 +55,7 @@ function ForkForm({ task, step }: { task: Task; step: number }) {
             ))}
           </Stack>
         </Radio.Group>
-        {fork.error && <Failure problem={fork.error} />}
+        <Failure problem={fork.error} />
         <Group justify="flex-end">
           <Button type="submit" loading={fork.isPending} data-needs={fork.needs}>
             Fork the run

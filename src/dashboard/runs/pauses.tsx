@@ -68,7 +68,7 @@ function Continuity({ task, missing }: { task: Task; missing: string }) {
           Fail the run
         </Button>
       </Group>
-      {decide.error && <Failure problem={decide.error} />}
+      <Failure problem={decide.error} />
     </Stack>
   );
 }
@@ -98,7 +98,7 @@ function Approval({ task, call }: Paused) {
           Deny
         </Button>
       </Group>
-      {decide.error && <Failure problem={decide.error} />}
+      <Failure problem={decide.error} />
     </Stack>
   );
 }
@@ -138,7 +138,7 @@ function Reconciliation({ task, call }: Paused) {
           Mark as failed
         </Button>
       </Group>
-      {decide.error && <Failure problem={decide.error} />}
+      <Failure problem={decide.error} />
     </Stack>
   );
 }

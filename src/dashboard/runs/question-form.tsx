@@ -85,7 +85,7 @@ export function QuestionForm({ task, call, question }: QuestionFormProps) {
             Cancel
           </Button>
         </Group>
-        {answer.error && <Failure problem={answer.error} />}
+        <Failure problem={answer.error} />
       </Stack>
     </form>
   );

@@ -63,7 +63,7 @@ function Raise({ task, before, unpriced }: Raising) {
             {unpriced ? 'Send the budget' : 'Raise the budget'}
           </Button>
         </Group>
-        {raise.error && <Failure problem={raise.error} />}
+        <Failure problem={raise.error} />
       </Stack>
     </form>
   );

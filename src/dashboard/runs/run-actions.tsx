@@ -46,7 +46,7 @@ export function RunActions({ task, status }: { task: Task; status: string }) {
           </Button>
         )}
       </Group>
-      {halt.error && <Failure problem={halt.error} />}
+      <Failure problem={halt.error} />
     </>
   );
 }

@@ -23,7 +23,7 @@ export function RunAgain({ task }: { task: Task }) {
       <DialogButton label="Run again with changes" title="Run again with changes" size="lg" needs={send.needs}>
         <Changed task={task} onSent={open} />
       </DialogButton>
-      {send.error && <FailureBelow problem={send.error} />}
+      <FailureBelow problem={send.error} />
     </>
   );
 }

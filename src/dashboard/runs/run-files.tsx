@@ -28,7 +28,7 @@ export function RunFiles({ files }: { files: readonly Attachment[] }) {
           </Anchor>
         </span>
       ))}
-      {download.error && <FailureBelow problem={download.error} />}
+      <FailureBelow problem={download.error} />
     </>
   );
 }

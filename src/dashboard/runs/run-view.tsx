@@ -26,7 +26,7 @@ export function RunView({ task }: { task: Task }) {
     <Stack gap="md">
       <RunHead task={task} status={status} followed={followed} />
       <NowLine run={followed.run} status={status} />
-      {followed.problem && <Failure problem={followed.problem} />}
+      <Failure problem={followed.problem} />
       <Pauses task={task} status={status} calls={calls} behind={followed.run.behind} logs={followed.run.logs} />
       <Tabs {...view} keepMounted={false}>
         <Tabs.List aria-label="Views of the run">

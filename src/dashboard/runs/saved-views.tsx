@@ -54,7 +54,7 @@ export function SavedViews({ filters, replace }: SavedViewsProps) {
           </Button>
         )}
       </Group>
-      {save.error && <Failure problem={save.error} />}
+      <Failure problem={save.error} />
     </Stack>
   );
 }
@@ -85,7 +85,7 @@ function NameForm({ views, filters, close }: { views: SavedView[]; filters: Reco
           onChange={(event) => setName(event.currentTarget.value)}
           data-autofocus
         />
-        {save.error && <Failure problem={save.error} />}
+        <Failure problem={save.error} />
         <Group justify="flex-end">
           <Button type="submit" disabled={view.name === ''} loading={save.isPending} data-needs={save.needs}>
             Save

@@ -48,8 +48,7 @@ function ScoreForm({ task_id }: { task_id: string }) {
   };
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    if (!complete || kind === '') return;
-    const score_fields = kind === 'value' ? { value: Number(value) } : { thumb: kind };
+    const score_fields = kind === 'value' ? { value: Number(value) } : { thumb: kind as 'up' | 'down' };
     score.mutate({ params: { id: task_id }, body: { ...score_fields, note: note.trim() } }, { onSuccess: clear });
   };
   return (
@@ -73,7 +72,7 @@ function ScoreForm({ task_id }: { task_id: string }) {
           value={note}
           onChange={(event) => setNote(event.currentTarget.value)}
         />
-        {score.error && <Failure problem={score.error} />}
+        <Failure problem={score.error} />
         <Group justify="flex-end">
           <Button type="submit" disabled={!complete} loading={score.isPending} data-needs={score.needs}>
             Save score
@@ -103,7 +102,7 @@ function Scores({ task_id }: { task_id: string }) {
   const columns = [...scoreColumns, { label: 'Delete', is_obvious: true, show: renderDelete }];
   return (
     <>
-      {remove.error && <Failure problem={remove.error} />}
+      <Failure problem={remove.error} />
       <ListTable query={query} columns={columns} label="scores" empty={<Empty>No scores yet.</Empty>} stacks />
     </>
   );

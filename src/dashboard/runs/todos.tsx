@@ -12,19 +12,18 @@ const STATES: Record<string, string> = { done: 'completed', 'in-progress': 'runn
 export function Todos({ task_id, calls }: { task_id: string; calls: CallBlock[] }) {
   const update_count = calls.filter(({ name, state }) => name === TOOL && state === 'done').length;
   const query = useRead(tasks.progress, { params: { id: task_id } }, { enabled: update_count > 0 });
-  const { refetch } = query;
+  const { data, refetch } = query;
   useEffect(() => {
     if (update_count > 0) void refetch();
   }, [update_count, refetch]);
-  const todos = query.data?.todos ?? [];
-  if (todos.length === 0) return null;
+  if (!data || data.todos.length === 0) return null;
   return (
     <Stack gap={6} className="panel" mb="md" component="section" aria-label="To-do list">
       <Text fw={600}>
-        {query.data?.percent_complete} % done{query.data?.current_step ? `: ${query.data.current_step}` : ''}
+        {data.percent_complete} % done{data.current_step ? `: ${data.current_step}` : ''}
       </Text>
-      <Progress value={query.data?.percent_complete ?? 0} aria-label="Progress" size="sm" />
-      {todos.map(({ id, title, status }) => (
+      <Progress value={data.percent_complete} aria-label="Progress" size="sm" />
+      {data.todos.map(({ id, title, status }) => (
         <Status key={id} of={STATES[status] ?? 'planned'}>
           {title} <span className="visually-hidden">({status})</span>
         </Status>

@@ -14,7 +14,7 @@ export interface Followed {
 }
 
 /** The state of a run from its stream. Events are applied in batches, so that a fast model does not cause a render per word. */
-export function useRun(workflow_id: string | undefined, task_id: string): Followed {
+export function useRun(workflow_id: string, task_id: string): Followed {
   const client = useClient();
   const [run, setRun] = useState<LiveRun>(emptyRun);
   const [connection, setConnection] = useState<Connection>('connecting');
@@ -22,7 +22,6 @@ export function useRun(workflow_id: string | undefined, task_id: string): Follow
   const waiting = useRef<RunEvent[]>([]);
 
   useEffect(() => {
-    if (!workflow_id) return;
     const unmount = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
     const show = () => {

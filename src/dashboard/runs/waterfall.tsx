@@ -58,7 +58,7 @@ export function Waterfall({ spans, now, selected, select }: WaterfallProps) {
             <Row
               key={index}
               span={spans[index]!}
-              place={{ index, top: start, of: spans.length, depth: depths.get(spans[index]!.id) ?? 0 }}
+              place={{ index, top: start, of: spans.length, depth: depths.get(spans[index]!.id)! }}
               axis={axis}
               now={now}
               selected={index === at}
@@ -82,7 +82,7 @@ function rowAfter(key: string, at: number, count: number): number | null {
     End: count - 1,
   };
   const to = moves[key];
-  return to === undefined || count === 0 ? null : Math.min(count - 1, Math.max(0, to));
+  return to === undefined ? null : Math.min(count - 1, Math.max(0, to));
 }
 
 function Marks({ axis: { from, to } }: { axis: Axis }) {

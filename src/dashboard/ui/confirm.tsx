@@ -10,7 +10,6 @@ interface ConfirmProps {
   label: string;
   title: string;
   children: ReactNode;
-  danger?: boolean;
   disabled?: boolean;
   needs: Scope | undefined;
   /** Called on confirmation. The dialog stays open if it fails. */
@@ -20,8 +19,7 @@ interface ConfirmProps {
 }
 
 /** A button that asks before it does something irreversible. */
-export function Confirm({ label, title, children, danger = true, disabled = false, needs, act, problem, busy }: ConfirmProps) {
-  const color = danger ? { color: 'red' } : {};
+export function Confirm({ label, title, children, disabled = false, needs, act, problem, busy }: ConfirmProps) {
   const confirm = (close: () => void) =>
     act().then(close, () => {
       // The dialog shows `problem`.
@@ -31,12 +29,12 @@ export function Confirm({ label, title, children, danger = true, disabled = fals
       {(close) => (
         <Stack>
           <Text>{children}</Text>
-          {problem && <Failure problem={problem} />}
+          <Failure problem={problem} />
           <Group justify="flex-end">
             <Button variant="default" onClick={close} data-autofocus>
               Cancel
             </Button>
-            <Button {...color} loading={busy} onClick={() => void confirm(close)}>
+            <Button color="red" loading={busy} onClick={() => void confirm(close)}>
               {label}
             </Button>
           </Group>

@@ -18,10 +18,10 @@ export function DownloadButton({ name, endpoint, input, children, ...look }: Dow
   const download = useMutation<void, ApiProblem>({ mutationFn: async () => save(name, await call(endpoint, input)) });
   return (
     <>
-      <Button {...look} loading={download.isPending} data-needs={endpoint.access ?? undefined} onClick={() => download.mutate()}>
+      <Button {...look} loading={download.isPending} data-needs={endpoint.access} onClick={() => download.mutate()}>
         {children}
       </Button>
-      {download.error && <FailureBelow problem={download.error} />}
+      <FailureBelow problem={download.error} />
     </>
   );
 }

@@ -12,6 +12,6 @@ interface FormLinkProps extends Pick<ButtonProps, 'size' | 'variant'> {
 
 /** A link to a form; it is hidden from people who may not send the form. */
 export function FormLink({ needs, ...props }: FormLinkProps) {
-  const refusal = useRefusal(needs ?? undefined);
+  const refusal = useRefusal(needs);
   return refusal ? null : <Button component={Link} {...props} />;
 }

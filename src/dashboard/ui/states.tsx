@@ -30,7 +30,9 @@ const ADVICE: Record<number, string> = {
   429: 'Wait a moment and try again.',
 };
 
-export function Failure({ problem, retry }: { problem: ApiProblem; retry?: () => void }) {
+/** Shows why a request failed; nothing if it did not. */
+export function Failure({ problem, retry }: { problem: ApiProblem | null; retry?: () => void }) {
+  if (!problem) return null;
   return (
     <Alert
       color="red"
@@ -54,7 +56,8 @@ export function Failure({ problem, retry }: { problem: ApiProblem; retry?: () =>
 }
 
 /** Shows a failure on its own line below a group of buttons. */
-export function FailureBelow({ problem }: { problem: ApiProblem }) {
+export function FailureBelow({ problem }: { problem: ApiProblem | null }) {
+  if (!problem) return null;
   return (
     <div style={{ flexBasis: '100%', order: 1 }}>
       <Failure problem={problem} />

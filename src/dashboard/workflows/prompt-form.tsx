@@ -122,7 +122,7 @@ export function PromptForm({
             <Kbd>Ctrl</Kbd> + <Kbd>Enter</Kbd> to send
           </Text>
         </Group>
-        {send.error && <Failure problem={send.error} />}
+        <Failure problem={send.error} />
         {!plain && (
           <Curl
             workflow_id={workflow.id}

@@ -105,7 +105,7 @@ function Run({ workflow }: { workflow: Workflow }) {
           </Anchor>
         </Group>
       )}
-      {last.error && <Failure problem={last.error} retry={() => void last.refetch()} />}
+      <Failure problem={last.error} retry={() => void last.refetch()} />
       {last.data && !task && <Empty>No runs yet. Send a prompt to start one.</Empty>}
       {task && (
         <Section
