@@ -138,10 +138,13 @@ it.each<[LogName, object, object]>([
   ]);
 });
 
-it.each(['approval_decided', 'reconciliation_decided'] as const)('plans a call again after %s', (event) => {
-  const waiting = applyEvents(asked, [log('approval_requested', { call_id: '1-1' })]);
-  expect(applyEvents(waiting, [log(event, { call_id: '1-1' })]).blocks[0]).toMatchObject({ state: 'planned' });
-});
+it.each(['approval_decided', 'reconciliation_decided', 'client_call_answered'] as const)(
+  'plans a call again after %s',
+  (event) => {
+    const waiting = applyEvents(asked, [log('approval_requested', { call_id: '1-1' })]);
+    expect(applyEvents(waiting, [log(event, { call_id: '1-1' })]).blocks[0]).toMatchObject({ state: 'planned' });
+  },
+);
 
 it('leaves calls alone when a log line names none', () => {
   expect(applyEvents(asked, [log('tool_denied')]).blocks).toEqual(asked.blocks);
