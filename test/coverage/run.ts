@@ -7,8 +7,8 @@ import { writeExecutions } from './executions.ts';
 import { COVERAGE_FOLDER, openFolder } from './folder.ts';
 import { UNCOVERED, type Uncovered } from './uncovered.ts';
 
-const HELP = `Which branches of src does no test take? Runs the tests, or those of the files named, and merges what every process and every
-page of the dashboard executed. Ends with 1 if a branch is neither taken nor listed in test/coverage/uncovered.ts with a reason.
+const HELP = `Which branches of src does no test take? Runs the tests with every case, or those of the files named, and merges what every process
+and every page of the dashboard executed. Ends with 1 if a branch is neither taken nor listed in test/coverage/uncovered.ts with a reason.
 
   npm run coverage
   npm run coverage -- test/api/keys.test.ts
@@ -42,7 +42,7 @@ async function measure(): Promise<boolean> {
 function runTests(folder: string): void {
   openFolder(folder);
   const bin = (name: string) => join(ROOT, 'node_modules/.bin', name);
-  const env = { ...process.env, [COVERAGE_FOLDER]: folder };
+  const env = { ...process.env, [COVERAGE_FOLDER]: folder, EVERY_CASE: '1' };
   const run = (program: string, ...rest: string[]) => spawnSync(bin(program), rest, { cwd: ROOT, env, stdio: 'inherit' });
   // Every build of this run writes the same bundle, also those that tests begin.
   run('vite', 'build', '--config', 'src/dashboard/vite.config.ts', '--logLevel', 'warn');
