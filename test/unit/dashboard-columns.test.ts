@@ -100,6 +100,7 @@ describe('each column shows the field that it names', () => {
     expect(readCells(the.toolColumns, { name: 'look', ...CALLS })).toEqual({ Tool: 'look', ...CALL_CELLS });
     const model = { name: 'large', ...CALLS, total_in: 101_009, total_out: 20_011, cost: 61.27, unpriced: 19 };
     expect(readCells(the.modelColumns, model)).toEqual({ Model: 'large', ...CALL_CELLS, Tokens: '121,020', Cost: '$61.27' });
+    expect(readCells(the.modelColumns, { ...model, name: '' })).toMatchObject({ Model: 'not named' });
   });
 
   it('in the list of runs', () => {
@@ -115,6 +116,10 @@ describe('each column shows the field that it names', () => {
       ...{ Took: '1 min 23 s', Turns: '19', Tokens: '121,020', Cost: '$61.27' },
     });
     expect(Created).toContain('5 Mar 2019');
+    const unknown = { ...task, status: 'pending', error: null, error_code: null, prompt: '', model: null, elapsed_seconds: null };
+    expect(readCells(the.taskColumns, unknown as never)).toMatchObject({
+      ...{ Status: 'pending', Prompt: '(empty)', Model: '—schedule', Took: '—' },
+    });
   });
 
   it('in the evaluations of a dataset', () => {
@@ -129,7 +134,9 @@ describe('each column shows the field that it names', () => {
       ...{ Workflow: 'Daily', Status: 'completed', 'Pass rate': '98.8 %', Passed: '997 of 1009', Version: 'abcdef01large' },
       Started: expect.stringContaining('5 Mar 2019'),
     });
-    expect(readCells(the.evaluationColumns, { ...row, ...more, pass_rate: null } as never)).toMatchObject({ 'Pass rate': '—' });
+    expect(readCells(the.evaluationColumns, { ...row, ...more, pass_rate: null, workflow_title: null } as never)).toMatchObject({
+      ...{ Workflow: 'untitled', 'Pass rate': '—' },
+    });
   });
 
   it('in the runs by error', () => {
@@ -154,6 +161,10 @@ describe('each column shows the field that it names', () => {
     expect(readCells(the.auditColumns({ set: () => {} }), { ...row, ...more } as never)).toEqual({
       ...{ Time: expect.stringContaining('5 Mar 2019'), Person: 'a', Action: 'create_agent', Resource: 'agentsm' },
       ...{ Status: '409', Address: '10.0.0.7' },
+    });
+    const by_key = { ...row, ...more, service_key_id: 'k', resource_id: 'r' };
+    expect(readCells(the.auditColumns({ set: () => {} }), by_key as never)).toMatchObject({
+      ...{ Person: 'awith a service key', Resource: 'agentsr' },
     });
   });
 
@@ -181,6 +192,11 @@ describe('each column shows the field that it names', () => {
     expect(readCells(columns, { ...version, created_at: '2019-03-05T12:11:13.000Z' } as never)).toMatchObject({
       ...{ Version: 'Version 17', Runs: '2,003 runs', Scores: '7 up, 3 down, mean 4.26', 'Pass rate': '66.6 %' },
     });
+    const scoresOf = (of: object) =>
+      readCells(the.qualityColumns([{ ...scored, definition_hash: 'h', ...of } as never]), version as never).Scores;
+    expect([scoresOf({ mean_value: null }), scoresOf({ thumbs_up: 0, thumbs_down: 0 }), scoresOf({ scored: 0 })]).toEqual([
+      ...['7 up, 3 down', 'mean 4.26', '—'],
+    ]);
   });
 
   it.each([

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ZodObject, ZodType } from 'zod';
 import { ApiProblem } from '../../src/dashboard/api/call.ts';
+import { formatLocalTime } from '../../src/dashboard/ui/local-time.ts';
 import { closeScreens, openScreens, readButtons, readFacts, readLinks, toText } from '../support/browser/rendered.ts';
 
 const NOON = Date.UTC(2026, 0, 31, 12);
@@ -99,6 +100,10 @@ describe('the form of a question', () => {
     many: { type: 'integer', default: 7 },
     sure: { type: 'boolean', default: true },
     one: { type: 'string', enum: ['a', 'b'], default: 'b' },
+    some: { type: 'array', items: { type: 'string', enum: ['c', 'd'] }, default: ['d'] },
+    none: { type: 'array', items: { type: 'string', enum: ['e'] } },
+    at: { type: 'string', format: 'date-time', default: '2019-03-07T11:13:17.000Z' },
+    later: { type: 'string', format: 'date-time' },
   };
   const question = {
     ...{ id: 'q', message: 'Who are you?', expires_at: new Date(NOON + 60_000).toISOString() },
@@ -117,11 +122,23 @@ describe('the form of a question', () => {
 
   it('has a control of its kind for each value, with the default', () => {
     const html = shown({ server: 'mail', host: null });
-    const inputs = [...html.matchAll(/<input([^>]*)>/g)].map(([, attributes = '']) =>
+    const inputs = [...html.matchAll(/<input((?![^>]*type="hidden")[^>]*)>/g)].map(([, attributes = '']) =>
       ['type', 'value'].map((name) => new RegExp(`\\s${name}="([^"]*)"`).exec(attributes)?.[1] ?? '').join(' '),
     );
-    expect(inputs).toEqual(['text Ada', 'email ', 'url ', 'date 2019-03-07', 'number 7', 'checkbox ']);
-    expect(html).toMatch(/<input[^>]*type="checkbox"[^>]*\schecked=""/);
+    expect(inputs).toEqual([
+      ...['text Ada', 'email ', 'url ', 'date 2019-03-07', 'number 7', 'checkbox '],
+      ...[
+        'checkbox c',
+        'checkbox d',
+        'checkbox e',
+        `datetime-local ${formatLocalTime(properties.at.default)}`,
+        'datetime-local ',
+      ],
+    ]);
+    const ticked = [...html.matchAll(/<input([^>]*type="checkbox"[^>]*)>/g)].map(([, attributes]) =>
+      /\schecked=/.test(attributes!),
+    );
+    expect(ticked).toEqual([true, false, true, false]);
     expect(html).toMatch(/<option[^>]*value="b"[^>]*selected=""/);
     expect(toText(html)).toMatch(/Your name \*.*As on the card/);
   });
@@ -200,11 +217,22 @@ describe('the request of a step', () => {
   });
 
   it('has nothing before the first step', () => {
-    const first = { get_task_step_request: request(1, [message(0, 0, {})]) };
-    const text = toText(the.render(the.RequestView, { props: { task_id: 't', step: 1 }, replies: first }));
+    const first = { get_task_step_request: request(1, [message(0, 0, {})], { model: null }) };
+    const html = the.render(the.RequestView, { props: { task_id: 't', step: 1 }, replies: first });
+    expect(readFacts(html).Model).toBe('default');
+    const text = toText(html);
     expect(text).not.toMatch(/Since step|new/);
     expect(text).toContain('No tools were offered.');
   });
+});
+
+it('who may not write has no link to a form', () => {
+  const links = (scopes: string[]) => {
+    const replies = { get_me: { role: 'viewer', scopes, service_key_id: null }, list_agents: page([]) };
+    return Object.keys(readLinks(the.render(the.ListPage, { replies, at: '/agents', path: '/:resource', signed_in: true })));
+  };
+  expect(links(['read'])).toEqual([]);
+  expect(links(['read', 'write'])).toContain('New agent');
 });
 
 describe('the results of an evaluation', () => {
@@ -241,6 +269,10 @@ describe('the results of an evaluation', () => {
     expect(toText(`<p${two}`)).not.toContain('From the expected answer');
     expect(readLinks(one!)).toEqual({ 'Open the run': '/tasks/t1', "Open the judge's run": '/tasks/j7' });
     expect(Object.keys(readLinks(three!))).toEqual([]);
+    const unanswered = { list_evaluation_results: page([result('5', 'failed', { expected: { city: 'Rome' }, answer: null })]) };
+    expect(toText(the.render(the.Results, { props: { evaluation }, replies: unanswered }))).toContain(
+      'From the expected answer to the given one − { − "city": "Rome" − }',
+    );
   });
 });
 

@@ -146,7 +146,9 @@ describe('a trial of a step', () => {
     const line = (more: object) =>
       toText(the.render(the.LineChoice, { props: { line: { place: 'agent', ...more }, checked: true, set() {} }, replies }));
     expect(line({ name: 'provider_id', before: 'p3', after: null })).toMatch(/^provider of the agent − near$/);
-    expect(line({ name: 'max_turns', place: 'workflow', before: null, after: 7 })).toMatch(/^max turns of the workflow − none + 7$/);
+    expect(line({ name: 'max_turns', place: 'workflow', before: null, after: 7 })).toMatch(
+      /^max turns of the workflow − none \+ 7$/,
+    );
   });
 });
 

@@ -32,10 +32,10 @@ const STEP = {
   ...{ step: 3, model: 'large', provider_name: 'near', fallback: 0, attempts: 7, finish: 'stop', usage: USAGE, input: [] },
   ...{ output: 'Seven.', tool_calls: [CALL], error: null, duration_ms: 503, ended_at: at(3) },
 };
-const SPAN = {
+const SPAN: RunSpan = {
   ...{ id: '3', parent: null, kind: 'model', step: 3, name: 'large', status: 'completed', attempts: 7, detail: null },
   ...{ copied: false, start: at(-11), end: at(-4) },
-} as const;
+};
 
 describe('the time axis of a run', () => {
   const span = (more: Partial<RunSpan>): RunSpan => ({ ...SPAN, ...more });
@@ -132,6 +132,19 @@ describe('what a run is doing', () => {
   });
 });
 
+describe('the tasks of a list', () => {
+  it('are more than counted, and each error is a filter', () => {
+    const replies = {
+      list_tasks: { items: [{ ...TASK, prompt: '' }], total: 1_000, next: 'more' },
+      list_task_errors: [{ error_code: 'model_error', runs: 7, last_error: null }] as never,
+    };
+    const html = the.render(the.Tasks, { replies, at: '/tasks?error_code=model_error' });
+    expect(toText(html)).toContain('1 of 1,000+');
+    expect(html).toContain('aria-label="Select (empty)"');
+    expect(toText(html)).toContain('model_error · 7');
+  });
+});
+
 describe('the log of a run', () => {
   it('has its lines in their order, or says that there are none', () => {
     const line = (event: string, detail: string) => ({ timestamp: at(1), event, detail });
@@ -191,6 +204,22 @@ describe('the figures of a run', () => {
 });
 
 describe('the conversation of a run', () => {
+  it('has the arguments of a call, also if there are none', () => {
+    const call = {
+      ...CALL,
+      kind: 'call',
+      arguments: '',
+      state: 'done',
+      duration_ms: null,
+      progress: null,
+      files: [],
+      restored: false,
+    };
+    const run = { ...emptyRun, blocks: [{ ...call, cause: null, question: null }] };
+    const text = toText(the.render(the.Transcript, { props: { task: TASK, followed: { run, connection: 'ended' } } }));
+    expect(text).toMatch(/Arguments \{\} .*Result Found it\./);
+  });
+
   it('formats JSON, and keeps text that only begins like it', () => {
     const block = (role: string, text: string) => ({ kind: 'text', role, text });
     const blocks = [block('user', '{"a":7}'), block('assistant', '[11]'), block('user', '{no}'), block('assistant', '[*so*]')];

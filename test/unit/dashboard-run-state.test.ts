@@ -78,6 +78,8 @@ it('shows an event that it does not know with its detail and its fields', () => 
   const later = log('of_later' as LogName, { detail: 'why', model: 'm', tries: 2 });
   const note = { kind: 'note', event: 'of_later', text: 'why (model: m, tries: 2)' };
   expect(applyEvents(emptyRun, [later]).blocks).toEqual([note]);
+  const plain = log('of_later' as LogName, { detail: 'why' });
+  expect(applyEvents(emptyRun, [plain]).blocks).toEqual([{ ...note, text: 'why' }]);
 });
 
 it('leaves out a type of event that it does not know', () => {

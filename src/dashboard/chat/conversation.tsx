@@ -82,7 +82,7 @@ interface MessageFormProps extends Pick<ConversationProps, 'draft' | 'setDraft'>
 }
 
 function MessageForm({ send, stop, busy, draft, setDraft, children }: MessageFormProps) {
-  const refusal = useRefusal(chat.send.access ?? undefined);
+  const refusal = useRefusal(chat.send.access);
   const latest_draft = useRef(draft);
   latest_draft.current = draft;
   const submit = (event?: FormEvent) => {
@@ -118,7 +118,7 @@ function MessageForm({ send, stop, busy, draft, setDraft, children }: MessageFor
               Stop
             </Button>
           ) : (
-            <Button type="submit" disabled={!draft.trim()} data-needs={chat.send.access ?? undefined}>
+            <Button type="submit" disabled={!draft.trim()} data-needs={chat.send.access}>
               Send
             </Button>
           )}

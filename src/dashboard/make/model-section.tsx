@@ -113,7 +113,7 @@ function useCatalogueHint(name: string, enabled: boolean): string {
 function TestRow({ model: { test, runTest } }: { model: ModelChoice }) {
   return (
     <Group>
-      <Button variant="default" loading={test.isPending} data-needs={providers.testDraft.access ?? undefined} onClick={runTest}>
+      <Button variant="default" loading={test.isPending} data-needs={providers.testDraft.access} onClick={runTest}>
         Test
       </Button>
       {test.data && (

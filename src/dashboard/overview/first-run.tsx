@@ -12,7 +12,7 @@ import { RunView } from '../runs/run-view.tsx';
 import { FormLink } from '../ui/form-link.tsx';
 import { Section } from '../ui/page.tsx';
 import { Facts } from '../ui/show.tsx';
-import { Failure, Loaded } from '../ui/states.tsx';
+import { Loaded } from '../ui/states.tsx';
 import { PromptForm } from '../workflows/prompt-form.tsx';
 
 const MOST = 1_000;
@@ -92,12 +92,14 @@ const Tools = ({ ids }: { ids: string[] }) => (
 
 function Live({ id }: { id: string }) {
   const query = useRead(tasks.get, { params: { id } });
-  if (query.error && !query.data) return <Failure problem={query.error} retry={() => void query.refetch()} />;
-  if (!query.data) return null;
   return (
-    <Section title={isTerminal(query.data.status) ? 'Run' : 'Live run'}>
-      <RunView key={id} task={query.data} />
-    </Section>
+    <Loaded query={query} what="Loading the run">
+      {(task) => (
+        <Section title={isTerminal(task.status) ? 'Run' : 'Live run'}>
+          <RunView key={id} task={task} />
+        </Section>
+      )}
+    </Loaded>
   );
 }
 

@@ -3,11 +3,8 @@ import { diffLines, diffWordsWithSpace } from 'diff';
 /** A part of a difference: text that both have, that only the first or only the second has, or lines left out. */
 export type DiffPart = { kind: 'same' | 'removed' | 'added'; text: string } | { kind: 'skipped'; lines: number };
 
-interface TextDifference {
-  /** True if the parts are whole lines. */
-  by_line: boolean;
-  parts: DiffPart[];
-}
+/** `by_line`: the parts are whole lines. */
+type TextDifference = { by_line: true; parts: DiffPart[] } | { by_line: false; parts: TextPart[] };
 
 /** The number of lines shown around a difference. */
 const CONTEXT = 3;
@@ -28,15 +25,13 @@ export function textDifference(before: string, after: string): TextDifference {
     text: value,
   }));
   if (parts.every(({ kind }) => kind !== 'same')) return { by_line: true, parts };
-  return {
-    by_line,
-    parts: by_line ? parts.flatMap((part, at) => collapseEqualLines(part, at === 0, at === parts.length - 1)) : parts,
-  };
+  if (!by_line) return { by_line, parts };
+  return { by_line, parts: parts.flatMap((part, at) => collapseEqualLines(part, at === 0, at === parts.length - 1)) };
 }
 
 const whole = (kind: 'removed' | 'added', text: string): DiffPart[] => (text ? [{ kind, text }] : []);
 
-type TextPart = Extract<DiffPart, { text: string }>;
+export type TextPart = Extract<DiffPart, { text: string }>;
 
 /** Leaves out the middle of many equal lines. At either end of the text, only the lines next to a difference stay. */
 function collapseEqualLines(part: TextPart, first: boolean, last: boolean): DiffPart[] {

@@ -1,4 +1,4 @@
-import { type DiffPart, textDifference } from './diff-rows.ts';
+import { type DiffPart, type TextPart, textDifference } from './diff-rows.ts';
 import { formatCount } from './figures.ts';
 import { ScrollBox } from './scroll-box.tsx';
 
@@ -12,9 +12,12 @@ interface TextDiffProps {
 /** Shows the text that was removed and added. Equal lines far from a difference are left out. */
 export function TextDiff({ before, after, label }: TextDiffProps) {
   const { by_line, parts } = textDifference(before, after);
+  const rows = by_line
+    ? withIndex(parts).map(([key, part]) => <Lines key={key} part={part} />)
+    : withIndex(parts).map(([key, part]) => <Words key={key} part={part} />);
   return (
     <ScrollBox className="code diff" label={label}>
-      {withIndex(parts).map(([key, part]) => (by_line ? <Lines key={key} part={part} /> : <Words key={key} part={part} />))}
+      {rows}
     </ScrollBox>
   );
 }
@@ -35,8 +38,7 @@ function Lines({ part }: { part: DiffPart }) {
   ));
 }
 
-function Words({ part }: { part: DiffPart }) {
-  if (part.kind === 'skipped') return null;
+function Words({ part }: { part: TextPart }) {
   if (part.kind === 'removed') return <del>{part.text}</del>;
   return part.kind === 'added' ? <ins>{part.text}</ins> : part.text;
 }

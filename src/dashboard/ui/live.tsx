@@ -3,8 +3,7 @@ import { useEffect } from 'react';
 /** Announces a text to screen readers when it changes. The live region is outside the screens, so navigation does not remove it. */
 export function useLiveText(text: string): void {
   useEffect(() => {
-    const region = document.getElementById('live-region');
-    if (region) region.textContent = text;
+    document.getElementById('live-region')!.textContent = text;
   }, [text]);
 }
 

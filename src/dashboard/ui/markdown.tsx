@@ -9,7 +9,7 @@ function Block({ children }: ComponentProps<'pre'>) {
   const block = useRef<HTMLPreElement>(null);
   const [text, setText] = useState('');
   // biome-ignore lint/correctness/useExhaustiveDependencies: other children have another text
-  useEffect(() => setText(block.current?.textContent ?? ''), [children]);
+  useEffect(() => setText(block.current!.textContent!), [children]);
   return (
     <Copyable text={text} what="the code">
       <ScrollBox label="Code" className="code-block">
@@ -33,7 +33,7 @@ function Outward({ href, children }: ComponentProps<'a'>) {
 const COMPONENTS: Components = {
   a: ({ href, children }) => <Outward href={href}>{children}</Outward>,
   pre: Block,
-  img: ({ src, alt }) => <Outward href={String(src ?? '')}>{alt || 'picture'}</Outward>,
+  img: ({ src, alt }) => <Outward href={src as string}>{alt || 'picture'}</Outward>,
   table: ({ children }) => (
     <ScrollBox label="Table" className="table-scroll">
       <table>{children}</table>
