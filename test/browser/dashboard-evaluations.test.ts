@@ -228,6 +228,34 @@ describeInBrowser('an evaluation', () => {
     await page.getByRole('article', { name: 'Reply' }).getByText('Barcelona').waitFor();
   }, 150_000);
 
+  it('shows how its last items ended, although they ended after the last look at them', async ({ page }) => {
+    const dataset = await evals.dataset({ France: 'Paris' });
+    const goOn = Promise.withResolvers<void>();
+    here.model.always(says('Paris', { until: goOn.promise }));
+    const path = await evals.begin(dataset, { workflow_id });
+    let has_ended = false;
+    await page.route(/\/api\/datasets\/[\w-]+\/runs\/[\w-]+$/, async (route) => {
+      const response = await route.fetch();
+      has_ended = (await response.json()).status !== 'running';
+      await route.fulfill({ response });
+    });
+    // Until the page learns that the evaluation has ended, it sees the results as they were at first.
+    let first: string | undefined;
+    await page.route(/\/results\?/, async (route) => {
+      if (has_ended) return route.continue();
+      const response = await route.fetch();
+      first ??= await response.text();
+      await route.fulfill({ response, body: first });
+    });
+    await signIn(page, path.replace('/api', ''));
+    await entry(page, 'France')
+      .getByText(/^(pending|running)$/)
+      .waitFor();
+    goOn.resolve();
+    await expect.poll(() => fact(page, 'Status').innerText(), { timeout: 60_000 }).toBe('completed');
+    await entry(page, 'France').getByText('passed').waitFor();
+  }, 120_000);
+
   long(
     'is compared with the earlier evaluation that was chosen',
     async ({ page }) => {

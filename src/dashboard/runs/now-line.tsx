@@ -62,9 +62,9 @@ function useFollowing({ blocks, partial, logs }: LiveRun, live: boolean) {
     window.addEventListener('wheel', ({ deltaY }) => deltaY < 0 && stop(), { signal, passive: true });
     window.addEventListener('keydown', ({ key }) => UPWARDS.includes(key) && stop(), { signal });
     const begin = ({ touches }: TouchEvent) => {
-      touched.current = touches[0]?.clientY ?? 0;
+      touched.current = touches[0]!.clientY;
     };
-    const move = ({ touches }: TouchEvent) => (touches[0]?.clientY ?? 0) > touched.current && stop();
+    const move = ({ touches }: TouchEvent) => touches[0]!.clientY > touched.current && stop();
     window.addEventListener('touchstart', begin, { signal, passive: true });
     window.addEventListener('touchmove', move, { signal, passive: true });
     return () => unmount.abort();
