@@ -66,9 +66,12 @@ const SCREENS = {
 /** Those that are the default export of their file. */
 const PAGES = {
   Audit: 'audit/audit.tsx',
+  Chat: 'chat/chat.tsx',
   Compare: 'runs/compare.tsx',
   DatasetPage: 'datasets/dataset-page.tsx',
   EvaluationPage: 'datasets/evaluation-page.tsx',
+  FirstRun: 'overview/first-run.tsx',
+  MakePage: 'make/make-page.tsx',
   Playground: 'playground/playground-page.tsx',
   Tasks: 'runs/tasks.tsx',
   Usage: 'usage/usage.tsx',
