@@ -15,6 +15,7 @@ const SCREENS = {
   AlertPanel: 'resources/panels/alert-panel.tsx',
   AlertStatus: 'resources/panels/alert-panel.tsx',
   Banners: 'shell/banners.tsx',
+  Broken: 'ui/broken.tsx',
   Changes: 'workflows/changes.tsx',
   Code: 'ui/show.tsx',
   CreatePage: 'resources/pages.tsx',
