@@ -1,7 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type Control, type Field, fieldChoices, listChangeableFields, toFields } from '../../src/dashboard/resources/fields.ts';
-import { carryEdits, findChanges, formatFieldFault, toControls, toWire } from '../../src/dashboard/resources/values.ts';
+import {
+  carryEdits,
+  findChanges,
+  formatFieldFault,
+  nameHomeless,
+  toControls,
+  toWire,
+} from '../../src/dashboard/resources/values.ts';
 
 const field = (control: Control, more: Partial<Field> = {}): Field => ({
   ...{ name: 'it', label: 'It', control, required: false, nullable: false, fallback: undefined },
@@ -118,6 +125,15 @@ describe('the errors of a field', () => {
     { path: 'configs', message: 'Another field' },
     { path: 'other.config', message: 'Another place' },
   ];
+
+  it('that the form does not have are named with the problem', () => {
+    const message = 'It was refused.';
+    expect(nameHomeless({ message, errors: faults }, [field('text', { name: 'config' }), field('text', { name: 'other' })])).toBe(
+      'It was refused. configs: Another field',
+    );
+    expect(nameHomeless({ message, errors: faults }, [])).toMatch(/^It was refused\. config: Not so\. config\.url: No URL\. /);
+    expect(nameHomeless({ message, errors: [] }, [])).toBe(message);
+  });
 
   it('are its own and those of its parts, which are named', () => {
     expect(formatFieldFault(faults, 'config')).toBe('Not so. url: No URL');

@@ -72,7 +72,7 @@ function Edit({ resource, ports, version }: { resource: EditableScreen; ports: P
 const formatLabels = (fields: Field[]) => fields.map(({ label }) => label).join(', ');
 
 /** Asks which state to keep. Nothing is lost until the user chooses. */
-function ChangedMeanwhile({ conflict: { newer, fields }, choose }: { conflict: Conflict; choose(keep: boolean): void }) {
+export function ChangedMeanwhile({ conflict: { newer, fields }, choose }: { conflict: Conflict; choose(keep: boolean): void }) {
   return (
     <Alert color="yellow" variant="outline" role="alert" tabIndex={-1}>
       <Stack gap="xs" align="flex-start">

@@ -188,8 +188,14 @@ export const listVariantFields = ({ entry, variants = {}, variant_overrides }: F
 export const variantAbout = ({ variants = {} }: Field, type: unknown): string | undefined =>
   variants[type as string] && toFields(variants[type as string]!).find(({ name }) => name === 'type')?.description;
 
+/** Returns the option that leaves a field empty. */
+export const emptyChoice = ({ none }: Field) => ({ value: '', label: none ?? '—' });
+
 /** Returns the options of a field from which one is chosen. */
-export const fieldChoices = ({ nullable, required, none, fallback, options = [], option_labels }: Field) => [
-  ...(nullable || (required && fallback === undefined) || fallback === undefined ? [{ value: '', label: none ?? '—' }] : []),
-  ...options.map((option) => ({ value: option, label: option_labels?.[option] ?? option.replaceAll('_', ' ') })),
+export const fieldChoices = (field: Field) => [
+  ...(field.nullable || field.fallback === undefined ? [emptyChoice(field)] : []),
+  ...(field.options ?? []).map((option) => ({
+    value: option,
+    label: field.option_labels?.[option] ?? option.replaceAll('_', ' '),
+  })),
 ];

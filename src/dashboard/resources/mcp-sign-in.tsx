@@ -26,7 +26,7 @@ export default function McpSignIn() {
   return (
     <Page title="Signing in to an MCP server" parent={{ to: '/mcps', title: 'MCP servers' }}>
       <Stack>
-        {error && <Failure problem={error} />}
+        <Failure problem={error} />
         {!error && is_complete && <Loading what="Finishing the sign-in" />}
         {!is_complete && (
           <Alert color="red" variant="outline" role="alert">

@@ -23,8 +23,7 @@ import { NeedsAlert, NeedsMark, WarningsAlert } from './needs.tsx';
 import { useNames } from './references.ts';
 import { isEditable, type ResourceScreen, type ScreenFilter, type Stored } from './resource.ts';
 
-const formatName = ({ formatName: nameOf }: ResourceScreen, record: Stored) =>
-  nameOf?.(record) ?? String(record.name ?? record.id);
+const formatName = ({ formatName: nameOf }: ResourceScreen, record: Stored) => nameOf?.(record) ?? String(record.name);
 const capitalize = (noun: string) => noun.charAt(0).toUpperCase() + noun.slice(1);
 const chooseArticle = (noun: string) => (/^(?:[aeiou]|MCP)/i.test(noun) ? 'an' : 'a');
 

@@ -25,7 +25,7 @@ function UploadForm({ endpoint, accept, slug, fields = {}, children }: UploadPro
   useUnsaved(has_input && !act.isPending && !act.isSuccess);
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    if (file) act.mutate({ file: { content: file, fields } }, { onSuccess: ({ id }) => navigate(`/${slug}/${id}`) });
+    act.mutate({ file: { content: file!, fields } }, { onSuccess: ({ id }) => navigate(`/${slug}/${id}`) });
   };
   return (
     <form onSubmit={submit}>
@@ -40,7 +40,7 @@ function UploadForm({ endpoint, accept, slug, fields = {}, children }: UploadPro
           data-autofocus
         />
         {children}
-        {act.error && <Failure problem={act.error} />}
+        <Failure problem={act.error} />
         <Group justify="flex-end">
           <Button type="submit" disabled={!file} loading={act.isPending} data-needs={act.needs}>
             Upload

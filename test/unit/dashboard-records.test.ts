@@ -1,0 +1,142 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { ApiProblem } from '../../src/dashboard/api/call.ts';
+import { browserSession } from '../../src/dashboard/api/session.ts';
+import { closeScreens, openScreens, readButtons, readFacts, readLinks, toText } from '../support/browser/rendered.ts';
+
+const at = (day: number) => new Date(Date.UTC(2019, 2, day, 12, 11, 13)).toISOString();
+const page = (items: object[]) => ({ items, total: items.length, next: null });
+
+let the: Awaited<ReturnType<typeof openScreens>>;
+beforeAll(async () => {
+  the = await openScreens(Date.UTC(2026, 0, 31, 12));
+}, 60_000);
+afterAll(closeScreens);
+
+it.each([
+  ['ListPage', '/nothing', '/:resource'],
+  ['CreatePage', '/nothing/new', '/:resource/new'],
+  ['EditPage', '/nothing/7', '/:resource/:id'],
+] as const)('%s of no resource says that the address has no screen', (screen, address, path) => {
+  expect(toText(the.render(the[screen], { at: address, path }))).toContain('No screen has this address.');
+});
+
+it('a request without a problem shows no failure', () => {
+  expect(toText(the.render(the.Failure, { props: { problem: null } }))).toBe('');
+  expect(toText(the.render(the.FailureBelow, { props: { problem: null } }))).toBe('');
+  const problem = new ApiProblem({ status: 409, code: 'x', detail: 'Gone' });
+  expect(toText(the.render(the.FailureBelow, { props: { problem } }))).toBe('Request failed Gone.');
+});
+
+describe('the page of a memory', () => {
+  const memory = { id: 'm', agent_id: 'a7', scope: 'session', workflow_id: null, task_id: null, updated_at: at(3) };
+  const replies = { list_agents: page([{ id: 'a7', name: 'Clerk' }]), list_workflows: page([{ id: 'w5', title: 'Daily' }]) };
+  const shown = (more: object) => the.render(the.MemoryPanel, { props: { record: { ...memory, ...more } }, replies });
+
+  it('leads to its agent, and to the workflow and the run that it is of', () => {
+    expect(readLinks(shown({}))).toEqual({ Clerk: '/agents/a7' });
+    expect(readLinks(shown({ workflow_id: 'w5' }))).toEqual({ Clerk: '/agents/a7', Daily: '/workflows/w5' });
+    const links = readLinks(shown({ task_id: 't3' }));
+    expect(links).toEqual({ Clerk: '/agents/a7', 'a run': '/tasks/t3' });
+    expect(readFacts(shown({}))).toMatchObject({ Scope: 'session', Changed: expect.stringContaining('3 Mar') });
+  });
+});
+
+describe('the history of an alert', () => {
+  const alert = {
+    ...{ id: 'a', measure: 'backlog', last_value: 3, state: 'ok', state_since: at(3), enabled: true, measured_at: at(5) },
+    muted_until: null,
+  };
+  const event = (id: string, more: object) => ({
+    ...{ id, at: at(7), state: 'firing', value: 11, threshold: 5, muted: false },
+    ...{ delivery_status: null, delivery_attempts: 0, delivery_error: null, ...more },
+  });
+  const shown = (...events: object[]) =>
+    toText(the.render(the.AlertPanel, { props: { record: alert }, replies: { list_alert_events: page(events) } }));
+
+  it('says of each change whether its message arrived, or why there was none', () => {
+    const text = shown(
+      event('e1', { delivery_status: 'failed', delivery_attempts: 13, delivery_error: 'Refused' }),
+      event('e2', { delivery_status: 'delivered', delivery_attempts: 2 }),
+      event('e3', { muted: true }),
+      event('e4', { state: 'ok', value: 4 }),
+    );
+    expect(text).toMatch(/fired 11 pending 5 pending failed 13 attempts\. Refused/);
+    expect(text).toMatch(/fired 11 pending 5 pending delivered \d/);
+    expect(text).toMatch(/fired 11 pending 5 pending muted/);
+    expect(text).toMatch(/resolved 4 pending 5 pending none: no webhook URL/);
+    expect(text).not.toContain('2 attempts');
+    expect(shown()).toContain('It has not fired yet.');
+  });
+});
+
+describe('the page of a tool that is a plugin', () => {
+  it('says where its source is, instead of a form', () => {
+    const tool = (is_plugin: boolean) => {
+      const value = {
+        ...{ id: 't', name: 'add', is_plugin, is_enabled: true, network: false, env_config: null, parameters_schema: {} },
+        ...{ source_code: 'def add(): ...', created_at: at(3), updated_at: at(5) },
+      };
+      const get = (input: unknown) => (input === 'form' ? { value, tag: '"7"' } : value);
+      return the.render(the.EditPage, { at: '/custom-tools/t', path: '/:resource/:id', replies: { get_custom_tool: get } });
+    };
+    expect(toText(tool(true))).toContain('This tool is a plugin. Edit its source in the plugin folder.');
+    expect(readButtons(tool(true))).not.toHaveProperty('Save changes');
+    expect(toText(tool(false))).not.toContain('plugin folder');
+    expect(readButtons(tool(false))).toHaveProperty('Save changes');
+  });
+});
+
+describe('a record that someone else changed meanwhile', () => {
+  it('is compared with what was typed, without its secrets', () => {
+    const fields = [
+      { name: 'description', label: 'Description', control: 'text' },
+      { name: 'value', label: 'Value', control: 'secret' },
+    ];
+    const conflict = { newer: { value: { description: 'theirs', value: 'hunter2' }, tag: '"7"' }, fields };
+    const text = toText(the.render(the.ChangedMeanwhile, { props: { conflict, choose() {} } }));
+    expect(text).toContain('Changed while you edited: Description, Value.');
+    expect(text).toMatch(/Description, stored value .*theirs.*Value, stored value A different value/);
+    expect(text).not.toContain('hunter2');
+  });
+});
+
+describe('the page that signs a person in', () => {
+  const ISSUER = { issuer: 'Example ID', login_url: '/auth/login', signed_in: true };
+  const store = (token: string | null) => ({ getItem: () => token, setItem() {}, removeItem() {} }) as unknown as Storage;
+  const openSession = (issuer = ISSUER as object, token: string | null = null) =>
+    browserSession({ tab: store(token), computer: store(null) }, issuer as typeof ISSUER);
+  const shown = (search: string, session = openSession()) => {
+    vi.stubGlobal('location', { origin: 'https://perdura.example', pathname: '/dashboard/tasks', search });
+    return the.render(the.SignIn, { session });
+  };
+
+  it.each([
+    ['expired', 'The sign-in took too long or was started in another window. Start it again.'],
+    ['denied', 'Example ID did not let you sign in.'],
+    ['unreachable', 'Example ID cannot be reached. Try again shortly, or use an access token.'],
+    ['refused', 'The sign-in with Example ID failed. Start it again; if it fails again, the log of the service has the reason.'],
+  ])('says what is wrong if the issuer sent them back as %s', (problem, text) => {
+    expect(toText(shown(`?sign_in=${problem}`))).toContain(text);
+    expect(toText(shown(''))).not.toContain(text);
+  });
+
+  it('leads to the issuer, and from there back to the page that was asked for', () => {
+    const backFrom = (search: string) => {
+      const href = readLinks(shown(search))['Sign in with Example ID']!;
+      return new URLSearchParams(href.split('?')[1]).get('return_to');
+    };
+    expect([backFrom(''), backFrom('?sign_in=denied'), backFrom('?q=seven&sign_in=denied')]).toEqual([
+      ...['/dashboard/tasks', '/dashboard/tasks', '/dashboard/tasks?q=seven'],
+    ]);
+    expect(readLinks(shown('', openSession({ issuer: null, login_url: null, signed_in: false })))).toEqual({});
+  });
+
+  it('says what ended the last session', () => {
+    const [by_cookie, by_token] = [openSession(), openSession(ISSUER, 'hunter2')];
+    for (const session of [by_cookie, by_token]) session.onRefused();
+    const texts = [openSession(), by_cookie, by_token].map((session) => toText(shown('', session)));
+    expect(texts.map((text) => /Your sign-in has ended|no longer valid/.exec(text)?.[0])).toEqual([
+      ...[undefined, 'Your sign-in has ended', 'no longer valid'],
+    ]);
+  });
+});
