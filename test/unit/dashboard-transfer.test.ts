@@ -24,7 +24,7 @@ describe('a file that is imported', () => {
   });
 
   it('is reported as one list, and each part of a bundle by its name', () => {
-    const result = (created: number) => ({ created, errors: [], warnings: [] });
+    const result = (created: number) => ({ created, errors: [], ids: [], warnings: [] });
     expect(listReports(result(7))).toEqual([['Items', result(7)]]);
     const bundle = { skills: result(3), knowledge_sources: result(5), warnings: [] };
     expect(listReports(bundle as never)).toEqual([
