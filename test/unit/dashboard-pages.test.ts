@@ -631,6 +631,7 @@ describe('the page of a record', () => {
   };
   const fires = page([
     { due_at: at(5), outcome: 'started', task_id: 't5', task_status: 'halted', detail: null },
+    { due_at: at(4), outcome: 'backfilled', task_id: 't4', task_status: null, detail: null },
     { due_at: at(3), outcome: 'skipped', task_id: null, task_status: null, detail: 'A run is in progress' },
   ]);
   const scheduled = (more: object) =>
@@ -653,8 +654,10 @@ describe('the page of a record', () => {
     const html = scheduled({});
     const facts = readFacts(html);
     expect(['Next run', 'Last run'].map((name) => Number.parseInt(facts[name]!, 10))).toEqual([13, 11]);
-    expect(toText(html)).toMatch(/5 Mar 2019\D.*? started halted 3 Mar 2019\D.*? skipped — A run is in progress/);
-    expect(readLinks(html)).toMatchObject({ halted: '/tasks/t5' });
+    expect(toText(html)).toMatch(
+      /5 Mar 2019\D.*? started halted 4 Mar 2019\D.*? backfilled run 3 Mar 2019\D.*? skipped — A run is in progress/,
+    );
+    expect(readLinks(html)).toMatchObject({ halted: '/tasks/t5', run: '/tasks/t4' });
   });
 
   it('of an alert says whether it fires and is muted', () => {

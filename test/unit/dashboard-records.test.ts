@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { ApiProblem } from '../../src/dashboard/api/call.ts';
 import { browserSession } from '../../src/dashboard/api/session.ts';
 import { closeScreens, openScreens, readButtons, readFacts, readLinks, toText } from '../support/browser/rendered.ts';
+import type { Sent } from '../support/browser/sent.ts';
 
 const at = (day: number) => new Date(Date.UTC(2019, 2, day, 12, 11, 13)).toISOString();
 const page = (items: object[]) => ({ items, total: items.length, next: null });
@@ -22,7 +23,7 @@ it.each([
 
 it('a request without a problem shows no failure', () => {
   expect(toText(the.render(the.Failure, { props: { problem: null } }))).toBe('');
-  expect(toText(the.render(the.FailureBelow, { props: { problem: null } }))).toBe('');
+  expect(the.render(the.FailureBelow, { props: { problem: null } })).not.toContain('<div');
   const problem = new ApiProblem({ status: 409, code: 'x', detail: 'Gone' });
   expect(toText(the.render(the.FailureBelow, { props: { problem } }))).toBe('Request failed Gone.');
 });
@@ -93,10 +94,64 @@ describe('a record that someone else changed meanwhile', () => {
       { name: 'value', label: 'Value', control: 'secret' },
     ];
     const conflict = { newer: { value: { description: 'theirs', value: 'hunter2' }, tag: '"7"' }, fields };
-    const text = toText(the.render(the.ChangedMeanwhile, { props: { conflict, choose() {} } }));
+    const text = toText(the.render(the.ChangedMeanwhile, { props: { conflict, load() {}, keep() {} } }));
     expect(text).toContain('Changed while you edited: Description, Value.');
     expect(text).toMatch(/Description, stored value .*theirs.*Value, stored value A different value/);
     expect(text).not.toContain('hunter2');
+  });
+});
+
+describe('the page to which an MCP server sends a person back', () => {
+  const shown = (hash: string, sent: Sent = {}) => {
+    vi.stubGlobal('location', { origin: 'https://perdura.example', hash });
+    return the.render(the.McpSignIn, { sent });
+  };
+
+  it('finishes the sign-in, or says why it cannot', () => {
+    const complete = '#server_id=m&state=s&code=c';
+    expect(shown(complete)).toContain('Finishing the sign-in');
+    const refused = shown(complete, { finish_mcp_sign_in: new ApiProblem({ status: 409, code: 'x', detail: 'It is too old' }) });
+    expect(toText(refused)).toContain('Request failed It is too old.');
+    expect(refused).not.toContain('Finishing the sign-in');
+    for (const part of ['server_id=m', 'state=s', 'code=c']) {
+      const html = shown(complete.replace(part, ''));
+      expect(toText(html)).toContain('The server did not sign you in. Open the server');
+      expect(html).not.toContain('Finishing the sign-in');
+    }
+    expect(toText(shown('#error=access_denied'))).toContain('did not sign you in: access_denied. Open');
+    expect(toText(shown('#error=access_denied&error_description=You+said+no'))).toContain('did not sign you in: You said no.');
+  });
+});
+
+describe('the page that creates a guardrail', () => {
+  it('has the rules of its type, once it is chosen', () => {
+    const shown = (search: string) =>
+      toText(the.render(the.CreatePage, { at: `/guardrails/new${search}`, path: '/:resource/new' }));
+    expect(shown('?guardrail_type=request')).toMatch(/Rules .*JSON schema/i);
+    expect(shown('?guardrail_type=output')).toMatch(/Rules .*Forbidden patterns/);
+    expect(shown('')).not.toContain('Forbidden patterns');
+  });
+});
+
+describe('what was changed of an agent in the playground', () => {
+  const shown = (name: string, before: unknown, after: unknown) => {
+    const props = { line: { name, place: 'agent', before, after }, checked: true, set() {} };
+    const replies = {
+      list_providers: page([{ id: 'p3', name: 'near' }]),
+      list_mcp_servers: page([
+        { id: 'm5', name: 'mail' },
+        { id: 'm7', name: 'maps' },
+      ]),
+    };
+    return toText(the.render(the.LineChoice, { props, replies }));
+  };
+
+  it('is named, not shown as ids', () => {
+    expect(shown('provider_id', null, 'p3')).toMatch(/^provider of the agent .*\+ near/);
+    const servers = shown('mcp_server_ids', ['m5', 'm7'], ['m7', 'gone']);
+    expect(servers).toContain('− mail');
+    expect(servers).toContain('+ gone');
+    expect(servers).not.toContain('m5');
   });
 });
 

@@ -1,6 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { type Control, type Field, fieldChoices, listChangeableFields, toFields } from '../../src/dashboard/resources/fields.ts';
+import { nameNew } from '../../src/dashboard/resources/creating.ts';
+import {
+  type Control,
+  type Field,
+  fieldChoices,
+  listChangeableFields,
+  presetFields,
+  toFields,
+} from '../../src/dashboard/resources/fields.ts';
 import {
   carryEdits,
   findChanges,
@@ -69,7 +77,39 @@ describe('a form for a list of entries', () => {
   });
 });
 
+describe('a form for fields within a field', () => {
+  const inner = z.object({ most: z.int() });
+  const nested = (nullable: boolean, is_known = true) => field('nested', { nullable, nested: () => (is_known ? inner : null) });
+
+  it('sends them, null if they were emptied, and nothing if nobody has filled them in', () => {
+    expect(send(nested(true), { most: 7 })).toEqual({ values: { it: { most: 7 } }, faults: [] });
+    expect(send(nested(false), { most: '' }).faults).toEqual([{ path: 'it.most', message: 'Most is required' }]);
+    expect([send(nested(true), null).values, send(nested(false), null).values]).toEqual([{ it: null }, {}]);
+    expect([send(nested(true, false), { most: 7 }).values, send(nested(false, false), { most: 7 }).values]).toEqual([
+      { it: null },
+      {},
+    ]);
+  });
+
+  it('shows what is stored, as far as its fields are known', () => {
+    expect(toControls([nested(true)], { it: { most: 7 } })).toEqual({ it: { most: 7 } });
+    expect([toControls([nested(true)], { it: null }), toControls([nested(true, false)], { it: { most: 7 } })]).toEqual([
+      ...[{ it: null }, { it: null }],
+    ]);
+  });
+});
+
 describe('a form for a new record', () => {
+  it('begins with what another screen gives it', () => {
+    const preset = presetFields([field('text', { name: 'a', fallback: '3' }), field('text', { name: 'b', fallback: '5' })], {
+      a: '',
+      b: '7',
+    });
+    expect(toControls(preset, null)).toEqual({ a: '3', b: '7' });
+    const options = [{ value: 'i', label: 'Clerk' }];
+    expect([nameNew('Clerk', options), nameNew(' Guard ', options)]).toEqual(['', 'Guard']);
+  });
+
   it('begins with the defaults of the contract', () => {
     const shape = {
       name: z.string(),

@@ -278,13 +278,14 @@ function Variants({ field, values, path, faults, onChange }: ControlProps) {
 }
 
 /** Edits fields nested in a field, such as a budget. A nullable one has a switch that shows them. */
-function Nested({ field, values, path, faults, disabled, onChange }: ControlProps) {
+function Nested(props: ControlProps) {
+  const { field, values, path, faults, onChange } = props;
   const fields = listNestedFields(field, values);
   if (!fields) return null;
   const current_values = values[field.name] as Values | null;
   const inner = current_values ?? (field.nullable ? null : toControls(fields, null));
   return (
-    <Fieldset legend={field.label} disabled={disabled ?? false}>
+    <Fieldset legend={field.label} disabled={toSharedProps(props).disabled}>
       <Stack gap="sm">
         {field.nullable && (
           <Checkbox

@@ -17,7 +17,7 @@ import { Empty, Loaded } from '../ui/states.tsx';
 import { When } from '../ui/time.tsx';
 import { CATALOG } from './catalog.tsx';
 import { EditForm } from './edit.tsx';
-import { toFields, type Values } from './fields.ts';
+import { presetFields, toFields, type Values } from './fields.ts';
 import { ResourceForm, useForm } from './form.tsx';
 import { NeedsAlert, NeedsMark, WarningsAlert } from './needs.tsx';
 import { useNames } from './references.ts';
@@ -145,10 +145,7 @@ function CreateForm({ resource, created }: { resource: ResourceScreen; created(r
   const act = useAct(endpoints.create);
   const fields = useMemo(() => toFields(create, overrides), [create, overrides]);
   // A link from another screen can set a value, such as the agent of a memory.
-  const preset_values = Object.fromEntries([...search].filter(([name]) => fields.some((field) => field.name === name)));
-  const withGiven = fields.map((field) =>
-    preset_values[field.name] ? { ...field, fallback: preset_values[field.name] } : field,
-  );
+  const withGiven = presetFields(fields, Object.fromEntries(search));
   const submit = async (values: Values) => {
     const record = (await act.mutateAsync({ body: values })) as Stored;
     notifications.show({ message: `The ${noun} was created.`, color: 'green' });

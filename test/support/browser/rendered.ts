@@ -80,6 +80,7 @@ const PAGES = {
   Compare: 'runs/compare.tsx',
   DatasetPage: 'datasets/dataset-page.tsx',
   EvaluationPage: 'datasets/evaluation-page.tsx',
+  McpSignIn: 'resources/mcp-sign-in.tsx',
   Playground: 'playground/playground-page.tsx',
   Tasks: 'runs/tasks.tsx',
   Usage: 'usage/usage.tsx',
