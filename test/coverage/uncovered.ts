@@ -1,3 +1,4 @@
+import { UNCOVERED_OF_RESOURCES } from './uncovered-dashboard-resources.ts';
 import { UNCOVERED_OF_INSTALLATION } from './uncovered-installation.ts';
 
 /** A branch that no test takes, known by a part of its line, and the reason. */
@@ -9,6 +10,7 @@ export interface Uncovered {
 
 export const UNCOVERED: readonly Uncovered[] = [
   ...UNCOVERED_OF_INSTALLATION,
+  ...UNCOVERED_OF_RESOURCES,
   {
     file: 'src/api/compat/openai/conversations.ts',
     text: "if (!conversation) throw notFound('conversation', id);",

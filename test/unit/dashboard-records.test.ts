@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import type { ZodObject, ZodType } from 'zod';
 import { ApiProblem } from '../../src/dashboard/api/call.ts';
 import { browserSession } from '../../src/dashboard/api/session.ts';
 import { closeScreens, openScreens, readButtons, readFacts, readLinks, toText } from '../support/browser/rendered.ts';
@@ -19,6 +20,14 @@ it.each([
   ['EditPage', '/nothing/7', '/:resource/:id'],
 ] as const)('%s of no resource says that the address has no screen', (screen, address, path) => {
   expect(toText(the.render(the[screen], { at: address, path }))).toContain('No screen has this address.');
+});
+
+it('a record of each kind has a name, of which its page is the title', () => {
+  const unnamed = Object.entries(the.CATALOG).filter(([, { endpoints, formatName }]) => {
+    const { shape } = endpoints.get.reply as ZodObject;
+    return !formatName && (!shape.name || [undefined, null].some((name) => (shape.name as ZodType).safeParse(name).success));
+  });
+  expect(unnamed).toEqual([]);
 });
 
 it('a request without a problem shows no failure', () => {
@@ -123,8 +132,12 @@ describe('the page to which an MCP server sends a person back', () => {
   });
 });
 
-describe('the page that creates a guardrail', () => {
-  it('has the rules of its type, once it is chosen', () => {
+describe('the page that creates a record with types', () => {
+  it('has the fields of the type, once it is chosen', () => {
+    const server = (search: string) => toText(the.render(the.CreatePage, { at: `/mcps/new${search}`, path: '/:resource/new' }));
+    expect(server('?transport_type=stdio')).toMatch(/Connection Command/);
+    expect(server('?transport_type=http')).toMatch(/Connection URL/);
+    expect(server('')).not.toMatch(/Connection (Command|URL)/);
     const shown = (search: string) =>
       toText(the.render(the.CreatePage, { at: `/guardrails/new${search}`, path: '/:resource/new' }));
     expect(shown('?guardrail_type=request')).toMatch(/Rules .*JSON schema/i);
@@ -147,7 +160,9 @@ describe('what was changed of an agent in the playground', () => {
   };
 
   it('is named, not shown as ids', () => {
-    expect(shown('provider_id', null, 'p3')).toMatch(/^provider of the agent .*\+ near/);
+    const provider = shown('provider_id', null, 'p3');
+    expect(provider).toMatch(/^provider of the agent .*\+ near/);
+    expect(provider).not.toContain('null');
     const servers = shown('mcp_server_ids', ['m5', 'm7'], ['m7', 'gone']);
     expect(servers).toContain('− mail');
     expect(servers).toContain('+ gone');

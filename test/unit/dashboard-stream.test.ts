@@ -112,7 +112,7 @@ describe.concurrent('the dashboard', () => {
   });
 
   it('shows what a server repeats once', async (context) => {
-    const { client } = await serve(context, { cuts: [3, 6], repeats: 2 });
+    const { client } = await serve(context, { cuts: [5, 7], repeats: 2 });
     expect((await followed(client)).seen).toEqual(RECORD);
   });
 

@@ -82,8 +82,14 @@ describe('the tools of a server that agents can use', () => {
   it('stay as they are if the service refuses', async () => {
     const service = held(['see', 'pay']);
     const refusal = new ApiProblem({ status: 403, code: 'no', detail: 'Not yours' });
-    const client = { ...service.client, call: () => Promise.reject(refusal) } as unknown as Client;
+    let attempts = 0;
+    const call = () => {
+      attempts += 1;
+      return Promise.reject(refusal);
+    };
+    const client = { ...service.client, call } as unknown as Client;
     await expect(allowTool(client, { id: 'm', all: ALL }, { name: 'pay', on: false })).rejects.toBe(refusal);
+    expect(attempts).toBe(1);
   });
 });
 
