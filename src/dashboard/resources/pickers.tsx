@@ -33,7 +33,8 @@ function useNew<T extends string[] | string | null>(kind: Kind, { options, creat
   const [name, setName] = useState<string | null>(null);
   const { noun } = KINDS[kind];
   const offered = Dialog && noun ? [...options, { value: NEW, label: `+ New ${noun} …` }] : options;
-  const choose = (chosen: T) => (([chosen].flat() as unknown[]).includes(NEW) ? setName(nameNew(search, options)) : onChange(chosen));
+  const choose = (chosen: T) =>
+    ([chosen].flat() as unknown[]).includes(NEW) ? setName(nameNew(search, options)) : onChange(chosen);
   const dialog: ReactNode = Dialog && name !== null && (
     <Suspense>
       <Dialog kind={kind} name={name} close={() => setName(null)} onCreated={created} />
