@@ -115,12 +115,18 @@ describeInBrowser('the settings of a workflow', () => {
     const id = await here.workflow({ workflow: { title: 'before' } });
     await signInAsAlice(page, `${here.url}/dashboard/workflows/${id}?tab=settings`);
     await field(page, 'Title').fill('after');
+    const budget = page.getByLabel('Set a budget');
+    await budget.check();
+    await field(page, 'Max tokens').fill('7');
+    await budget.uncheck();
+    await budget.check();
+    await field(page, 'Max tokens').fill('70001');
     here.model.script(says('Done.'));
     await here.ended(await here.prompt(id));
     await button(page, 'Save changes').click();
     await saved(page);
     expect(await axe(page)).toEqual([]);
-    expect(await read(`workflows/${id}`)).toMatchObject({ title: 'after', task_count: 1 });
+    expect(await read(`workflows/${id}`)).toMatchObject({ title: 'after', task_count: 1, budget: { max_tokens: 70_001 } });
   });
 });
 
@@ -145,6 +151,10 @@ describeInBrowser('invalid JSON', () => {
     await page.getByLabel('mcpServers JSON').fill('servers');
     await button(page, 'Import').click();
     await wrong(page);
+    const servers = { mcpServers: { far: { type: 'http', url: 'https://far.example/mcp' } } };
+    await page.getByLabel('mcpServers JSON').fill(JSON.stringify(servers));
+    await button(page, 'Import').click();
+    await page.getByText('Servers: 1 created').waitFor();
 
     await page.goto(`${here.url}/dashboard/transfer`);
     const chosen = page.waitForEvent('filechooser');

@@ -175,13 +175,18 @@ describeInBrowser('a dataset', () => {
 describeInBrowser('an evaluation', () => {
   it('is started by keyboard, shows its results, and names what regressed the next time', async ({ page }) => {
     const dataset = await evals.dataset(CAPITALS);
+    await here.workflow({ workflow: { title: 'Atlas' } });
     here.model.always(answerByPrompt({ France: 'paris', Spain: 'Madrid', Italy: 'Milan' }));
     await signIn(page, `/datasets/${dataset}?tab=evaluations`);
     await page.getByText('No evaluations yet.').waitFor();
     await button(page, 'Start evaluation …').press('Enter');
+    await page.getByRole('combobox', { name: 'Workflow' }).fill('Atlas');
+    await page.getByRole('option', { name: 'Atlas' }).click();
+    await page.getByLabel('Version').selectOption('version 1, current');
     await page.getByRole('combobox', { name: 'Workflow' }).fill('Geog');
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('Enter');
+    await expect.poll(() => page.getByLabel('Version').inputValue()).toBe('');
     await page.getByLabel('Ignore case').press('Space');
     await button(page, 'Add another').press('Enter');
     await page.getByLabel('Type').last().selectOption('regex');

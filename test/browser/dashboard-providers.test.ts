@@ -40,13 +40,19 @@ describeInBrowser('a new provider', () => {
     await vendor.selectOption('Anthropic');
     expect(await field(page, 'Base URL').inputValue()).toBe('');
     expect(await page.getByLabel('Provider type').inputValue()).toBe('anthropic_messages');
+    await vendor.selectOption('Ollama');
+    await page.getByText('Needs no key.', { exact: true }).waitFor();
+    await vendor.selectOption('OpenRouter');
+    expect(await field(page, 'Default model').inputValue()).toBe(`openai/${chooseModel('openai', getToday())}`);
+    await field(page, 'Default model').fill('our-model');
+    await vendor.selectOption('Another endpoint');
     await vendor.selectOption('OpenRouter');
     await page.getByRole('button', { name: 'Create provider' }).click();
     await page.getByRole('heading', { name: 'ours' }).waitFor();
     const [made] = (await here.alice.ok(here.alice.get('/api/providers'))) as unknown as object[];
     expect(made).toMatchObject({
       ...{ name: 'ours', provider_type: 'openai_compatible', base_url: 'https://openrouter.ai/api/v1' },
-      default_model: `openai/${chooseModel('openai', getToday())}`,
+      default_model: 'our-model',
     });
   });
 });

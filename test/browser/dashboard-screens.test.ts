@@ -197,7 +197,7 @@ describeInBrowser('the screens of the dashboard', () => {
     await page.waitForURL(/\/chat\/[^/]+\/[^/]+$/);
   });
 
-  it('preview an import', async ({ page }) => {
+  it('preview an import and do it', async ({ page }) => {
     await signIn(page, '/transfer');
     const items = [
       { name: 'imported', instructions: 'Do.' },
@@ -209,6 +209,10 @@ describeInBrowser('the screens of the dashboard', () => {
     await (await chosen).setFiles({ name: 'skills.json', mimeType: 'application/json', buffer });
     await page.getByRole('button', { name: 'Preview' }).click();
     await page.getByText(/would be created/).waitFor();
+    await page.getByLabel('Dry run').uncheck();
+    await page.getByRole('button', { name: 'Import', exact: true }).click();
+    await page.getByText(/^Items: \d created/).waitFor();
+    expect((await here.alice.get('/api/skills?q=imported')).body).toMatchObject([{ name: 'imported' }]);
   });
 });
 

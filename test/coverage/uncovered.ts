@@ -1,4 +1,5 @@
 import { UNCOVERED_OF_DASHBOARD } from './uncovered-dashboard.ts';
+import { UNCOVERED_OF_RESOURCES } from './uncovered-dashboard-resources.ts';
 import { UNCOVERED_OF_INSTALLATION } from './uncovered-installation.ts';
 
 /** A branch that no test takes, known by a part of its line, and the reason. */
@@ -11,6 +12,7 @@ export interface Uncovered {
 export const UNCOVERED: readonly Uncovered[] = [
   ...UNCOVERED_OF_DASHBOARD,
   ...UNCOVERED_OF_INSTALLATION,
+  ...UNCOVERED_OF_RESOURCES,
   {
     file: 'src/api/compat/openai/conversations.ts',
     text: "if (!conversation) throw notFound('conversation', id);",

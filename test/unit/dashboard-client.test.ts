@@ -9,6 +9,7 @@ import { knowledgeItems } from '../../src/contracts/knowledge.ts';
 import { tasks } from '../../src/contracts/tasks.ts';
 import { transfers } from '../../src/contracts/transfer.ts';
 import { ApiProblem, createClient, isStale, requestUrl } from '../../src/dashboard/api/call.ts';
+import { checkToken } from '../../src/dashboard/shell/check-token.ts';
 
 interface Answer {
   status?: number;
@@ -69,6 +70,18 @@ function clientOf(...given: Answer[]) {
 const json = (value: unknown, more: Answer = {}): Answer => ({ ...more, body: JSON.stringify(value) });
 const ID = '0197a0c4-6b1e-7c3a-9f57-0d2c5a1be001';
 
+describe('an access token that is tried', () => {
+  it('is accepted, or refused with the reason', async () => {
+    expect(await checkToken('')).toBe('Enter an access token.');
+    expect(received).toEqual([]);
+    answers = [json([]), json({ detail: 'Unknown' }, { status: 401 }), json({ detail: 'No database' }, { status: 503 })];
+    expect([await checkToken('hunter2'), await checkToken('hunter3'), await checkToken('hunter2')]).toEqual([
+      ...[null, 'This access token is not valid.', 'No database.'],
+    ]);
+    expect(received.map(({ headers }) => headers.authorization)).toEqual(['Bearer hunter2', 'Bearer hunter3', 'Bearer hunter2']);
+  });
+});
+
 describe('the address of a request', () => {
   it('has its parameters escaped, and each value that is set', () => {
     expect(requestUrl(agents.get, { params: { id: 'a/b c' } })).toBe('/api/agents/a%2Fb%20c');
@@ -124,7 +137,8 @@ describe('an answer to the dashboard', () => {
     expect(await clientOf(json([{ id: 'a' }, { id: 'b' }], { headers })).call(tasks.list)).toEqual({
       ...{ items: [{ id: 'a' }, { id: 'b' }], total: 103, next: 'bmV4dA' },
     });
-    expect(await clientOf(json([{ id: 'a' }])).call(tasks.list)).toEqual({ items: [{ id: 'a' }], total: 1, next: null });
+    const last = json([{ id: 'a' }], { headers: { 'x-total-count': '1' } });
+    expect(await clientOf(last).call(tasks.list)).toEqual({ items: [{ id: 'a' }], total: 1, next: null });
   });
 });
 

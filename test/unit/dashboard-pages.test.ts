@@ -1,7 +1,7 @@
 import { createElement, type ReactNode } from 'react';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { emptyRun } from '../../src/dashboard/runs/run-state.ts';
-import { summarizeReadiness } from '../../src/dashboard/shell/readiness.ts';
+import { readReadiness, summarizeReadiness } from '../../src/dashboard/shell/readiness.ts';
 import { TASK_STATUSES } from '../../src/domain/statuses.ts';
 import { closeScreens, openScreens, readButtons, readFacts, readLinks, SHOWN_TASK, toText } from '../support/browser/rendered.ts';
 
@@ -39,6 +39,15 @@ describe('a figure of the overview', () => {
 });
 
 describe('the health of the installation', () => {
+  it('is read with its facts, also if it is not ready', async () => {
+    const answer = (body: object, status: number) => vi.stubGlobal('fetch', async () => Response.json(body, { status }));
+    const { signal } = new AbortController();
+    answer({ checks: {} }, 503);
+    expect(await readReadiness(signal)).toEqual({ checks: {} });
+    answer({ detail: 'Not found' }, 404);
+    await expect(readReadiness(signal)).rejects.toThrow('The service returned 404');
+  });
+
   const checks = { database: { ok: true, detail: 'answers' }, bus: { ok: false, detail: 'no answer' } };
   const ready = (tool_isolation: string, more: object = {}) => ({ ready: { status: 'ready', tool_isolation, checks, ...more } });
 
@@ -471,7 +480,9 @@ describe('a list of records', () => {
       { ...DESCRIBED, Model: 'large', Provider: 'default runtime', Tools: '5' },
     ],
     ['skills', {}, { ...DESCRIBED, Tags: 'b, a' }],
+    ['skills', { description: '' }, { Description: '—', Changed: '7 Mar', Tags: 'b, a' }],
     ['guardrails', { guardrail_type: 'pii', enabled: false }, { ...DESCRIBED, Type: 'pii', Enabled: 'off', Tags: 'b, a' }],
+    ['guardrails', { guardrail_type: 'pii', enabled: true }, { ...DESCRIBED, Type: 'pii', Enabled: 'enabled', Tags: 'b, a' }],
     [
       'memories',
       { value: 'tea', scope: 'global', agent_id: 'agent-7' },
@@ -494,6 +505,11 @@ describe('a list of records', () => {
       { transport_type: 'sse', is_enabled: false },
       { ...DESCRIBED, Status: 'error', Transport: 'sse', Enabled: 'off', Tags: 'b, a' },
     ],
+    [
+      'mcps',
+      { transport_type: 'stdio', is_enabled: true, last_error: null, status: 'connected' },
+      { ...DESCRIBED, Status: 'connected', Transport: 'stdio', Enabled: 'enabled', Tags: 'b, a' },
+    ],
     ['knowledge-sources', { source_type: 'pgvector' }, { ...DESCRIBED, Status: 'error', Type: 'pgvector', Tags: 'b, a' }],
     [
       'knowledge-items',
@@ -504,6 +520,11 @@ describe('a list of records', () => {
       'providers',
       { provider_type: 'azure_openai', default_model: 'large', base_url: 'https://m.example' },
       { Type: 'azure openai', 'Default model': 'large', Address: 'https://m.example', Changed: '7 Mar' },
+    ],
+    [
+      'providers',
+      { provider_type: 'openai', default_model: null, base_url: null },
+      { Type: 'openai', 'Default model': '—', Address: '—', Changed: '7 Mar' },
     ],
     [
       'tokens',
@@ -610,6 +631,7 @@ describe('the page of a record', () => {
   };
   const fires = page([
     { due_at: at(5), outcome: 'started', task_id: 't5', task_status: 'halted', detail: null },
+    { due_at: at(4), outcome: 'backfilled', task_id: 't4', task_status: null, detail: null },
     { due_at: at(3), outcome: 'skipped', task_id: null, task_status: null, detail: 'A run is in progress' },
   ]);
   const scheduled = (more: object) =>
@@ -632,8 +654,10 @@ describe('the page of a record', () => {
     const html = scheduled({});
     const facts = readFacts(html);
     expect(['Next run', 'Last run'].map((name) => Number.parseInt(facts[name]!, 10))).toEqual([13, 11]);
-    expect(toText(html)).toMatch(/5 Mar 2019\D.*? started halted 3 Mar 2019\D.*? skipped — A run is in progress/);
-    expect(readLinks(html)).toMatchObject({ halted: '/tasks/t5' });
+    expect(toText(html)).toMatch(
+      /5 Mar 2019\D.*? started halted 4 Mar 2019\D.*? backfilled run 3 Mar 2019\D.*? skipped — A run is in progress/,
+    );
+    expect(readLinks(html)).toMatchObject({ halted: '/tasks/t5', run: '/tasks/t4' });
   });
 
   it('of an alert says whether it fires and is muted', () => {
@@ -707,7 +731,10 @@ describe('the page of a record', () => {
   });
 
   it('of an agent leads to what is its own', () => {
-    const record = { id: 'a7', approval_tools: [], approve_effects: [], builtin_tools: ['bash'], custom_tool_ids: [] };
+    const record = {
+      ...{ id: 'a7', approval_tools: [], approve_effects: [], builtin_tools: ['bash'], custom_tool_ids: [] },
+      ...{ mcp_server_ids: [], required_mcp_servers: [], mcp_server_tags: [], tool_definitions: [] },
+    };
     const html = the.render(the.AgentPanel, { props: { record } });
     expect(readLinks(html)).toEqual({
       ...{ 'New workflow with this agent': '/workflows/new?agent_id=a7', Chat: '/chat/a7' },

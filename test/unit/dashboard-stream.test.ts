@@ -30,16 +30,21 @@ interface Serving {
   cuts: number[];
   refusals?: number[];
   repeats?: number;
+  /** What the second connection gets instead: the events of a restored record, or nothing more. */
+  restored?: readonly RunEvent[];
+  has_all?: boolean;
 }
 
 /** Serves a record of events as the API does, until the test ends: after `last-event-id`, with comments in between. */
-async function serve({ onTestFinished }: TestContext, { cuts, refusals = [], repeats = 0 }: Serving) {
+async function serve({ onTestFinished }: TestContext, { cuts, refusals = [], repeats = 0, restored, has_all = false }: Serving) {
   const asked: (string | undefined)[] = [];
   const server = createServer((request, response) => {
     const refusal = refusals.shift();
     if (refusal) return void response.writeHead(refusal).end();
     asked.push(request.headers['last-event-id'] as string | undefined);
-    send(response, Number(asked.at(-1) ?? 0) - repeats, cuts.shift() ?? RECORD.length);
+    if (asked.length === 2 && has_all) return void response.writeHead(204).end();
+    if (asked.length === 2 && restored) return sendRecord(response, restored, { after: 0, upto: restored.length });
+    sendRecord(response, RECORD, { after: Number(asked.at(-1) ?? 0) - repeats, upto: cuts.shift() ?? RECORD.length });
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -59,21 +64,30 @@ async function serve({ onTestFinished }: TestContext, { cuts, refusals = [], rep
   return { asked, client };
 }
 
-function send(response: ServerResponse, last: number, upto: number): void {
+interface Part {
+  after: number;
+  upto: number;
+}
+
+function sendRecord(response: ServerResponse, record: readonly RunEvent[], { after, upto }: Part): void {
   response.writeHead(200, { 'content-type': 'text/event-stream' });
   response.write(': open\n\n');
-  for (const [index, each] of RECORD.entries())
-    if (index >= last && index < upto) response.write(`id: ${index + 1}\ndata: ${JSON.stringify(each)}\n\n`);
-  if (upto < RECORD.length) response.write(': keep-alive\n\n', () => response.destroy());
+  for (const [index, each] of record.entries())
+    if (index >= after && index < upto) response.write(`id: ${index + 1}\ndata: ${JSON.stringify(each)}\n\n`);
+  if (upto < record.length) response.write(': keep-alive\n\n', () => response.destroy());
   else response.end();
 }
 
-async function followed(client: Client) {
+async function followed(client: Client, { leaves_after = Number.POSITIVE_INFINITY } = {}) {
+  const leaving = new AbortController();
   const seen: RunEvent[] = [];
   const states: string[] = [];
   await followRun(client, {
-    ...{ workflow_id: 'w', task_id: TASK, signal: new AbortController().signal },
-    onEvents: (events) => void seen.push(...events),
+    ...{ workflow_id: 'w', task_id: TASK, signal: leaving.signal },
+    onEvents: (events) => {
+      seen.push(...events);
+      if (seen.length === leaves_after) leaving.abort();
+    },
     onConnection: (state) => void states.push(state),
   });
   return { seen, states };
@@ -98,8 +112,33 @@ describe.concurrent('the dashboard', () => {
   });
 
   it('shows what a server repeats once', async (context) => {
-    const { client } = await serve(context, { cuts: [3, 6], repeats: 2 });
+    const { client } = await serve(context, { cuts: [5, 7], repeats: 2 });
     expect((await followed(client)).seen).toEqual(RECORD);
+  });
+
+  it('shows a restored record from its start', async (context) => {
+    const restored = [
+      event('log', { event: 'stream_reset', detail: 'restored' }),
+      status('running'),
+      delta('Anew.'),
+      status('completed'),
+    ];
+    const { asked, client } = await serve(context, { cuts: [6], restored });
+    expect((await followed(client)).seen).toEqual([...RECORD.slice(0, 6), ...restored]);
+    expect(asked).toEqual([undefined, '6']);
+  });
+
+  it('ends if the service has nothing more to send', async (context) => {
+    const { client } = await serve(context, { cuts: [7], has_all: true });
+    const { seen, states } = await followed(client);
+    expect(seen).toEqual(RECORD.slice(0, 7));
+    expect(states).toEqual(['connecting', 'live', 'reconnecting', 'live', 'ended']);
+  });
+
+  it('neither continues nor reconnects once the page is left', async (context) => {
+    const { asked, client } = await serve(context, { cuts: [3] });
+    const { seen, states } = await followed(client, { leaves_after: 3 });
+    expect([seen.length, asked, states]).toEqual([3, [undefined], ['connecting', 'live']]);
   });
 
   it.for([401, 403, 404])('stops following and reports a refusal with %i', async (refusal, context) => {

@@ -1,7 +1,22 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { type Control, type Field, fieldChoices, listChangeableFields, toFields } from '../../src/dashboard/resources/fields.ts';
-import { carryEdits, findChanges, formatFieldFault, toControls, toWire } from '../../src/dashboard/resources/values.ts';
+import { nameNew } from '../../src/dashboard/resources/creating.ts';
+import {
+  type Control,
+  type Field,
+  fieldChoices,
+  listChangeableFields,
+  presetFields,
+  toFields,
+} from '../../src/dashboard/resources/fields.ts';
+import {
+  carryEdits,
+  findChanges,
+  formatFieldFault,
+  nameHomeless,
+  toControls,
+  toWire,
+} from '../../src/dashboard/resources/values.ts';
 
 const field = (control: Control, more: Partial<Field> = {}): Field => ({
   ...{ name: 'it', label: 'It', control, required: false, nullable: false, fallback: undefined },
@@ -62,7 +77,39 @@ describe('a form for a list of entries', () => {
   });
 });
 
+describe('a form for fields within a field', () => {
+  const inner = z.object({ most: z.int() });
+  const nested = (nullable: boolean, is_known = true) => field('nested', { nullable, nested: () => (is_known ? inner : null) });
+
+  it('sends them, null if they were emptied, and nothing if nobody has filled them in', () => {
+    expect(send(nested(true), { most: 7 })).toEqual({ values: { it: { most: 7 } }, faults: [] });
+    expect(send(nested(false), { most: '' }).faults).toEqual([{ path: 'it.most', message: 'Most is required' }]);
+    expect([send(nested(true), null).values, send(nested(false), null).values]).toEqual([{ it: null }, {}]);
+    expect([send(nested(true, false), { most: 7 }).values, send(nested(false, false), { most: 7 }).values]).toEqual([
+      { it: null },
+      {},
+    ]);
+  });
+
+  it('shows what is stored, as far as its fields are known', () => {
+    expect(toControls([nested(true)], { it: { most: 7 } })).toEqual({ it: { most: 7 } });
+    expect([toControls([nested(true)], { it: null }), toControls([nested(true, false)], { it: { most: 7 } })]).toEqual([
+      ...[{ it: null }, { it: null }],
+    ]);
+  });
+});
+
 describe('a form for a new record', () => {
+  it('begins with what another screen gives it', () => {
+    const preset = presetFields([field('text', { name: 'a', fallback: '3' }), field('text', { name: 'b', fallback: '5' })], {
+      a: '',
+      b: '7',
+    });
+    expect(toControls(preset, null)).toEqual({ a: '3', b: '7' });
+    const options = [{ value: 'i', label: 'Clerk' }];
+    expect([nameNew('Clerk', options), nameNew(' Guard ', options)]).toEqual(['', 'Guard']);
+  });
+
   it('begins with the defaults of the contract', () => {
     const shape = {
       name: z.string(),
@@ -118,6 +165,15 @@ describe('the errors of a field', () => {
     { path: 'configs', message: 'Another field' },
     { path: 'other.config', message: 'Another place' },
   ];
+
+  it('that the form does not have are named with the problem', () => {
+    const message = 'It was refused.';
+    expect(nameHomeless({ message, errors: faults }, [field('text', { name: 'config' }), field('text', { name: 'other' })])).toBe(
+      'It was refused. configs: Another field',
+    );
+    expect(nameHomeless({ message, errors: faults }, [])).toMatch(/^It was refused\. config: Not so\. config\.url: No URL\. /);
+    expect(nameHomeless({ message, errors: [] }, [])).toBe(message);
+  });
 
   it('are its own and those of its parts, which are named', () => {
     expect(formatFieldFault(faults, 'config')).toBe('Not so. url: No URL');

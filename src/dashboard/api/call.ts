@@ -108,7 +108,7 @@ const parseEtag = ({ headers }: Response) => headers.get('etag')?.replace(/^W\//
 
 export function requestUrl<E extends AnyEndpoint>({ path }: E, { params, query }: CallInput<E>): string {
   const values = (params ?? {}) as Record<string, string>;
-  const url_path = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(values[name] ?? ''));
+  const url_path = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(values[name]!));
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries((query ?? {}) as Record<string, unknown>))
     if (value !== undefined && value !== null && value !== '') search.set(name, String(value));
@@ -136,7 +136,7 @@ async function parseReply({ kind }: AnyEndpoint, response: Response): Promise<un
   if (kind !== 'page') return body;
   const next = /<([^<>]+)>; rel="next"/.exec(response.headers.get('link') ?? '')?.[1];
   const cursor = next ? new URL(next, location.origin).searchParams.get('cursor') : null;
-  return { items: body, total: Number(response.headers.get('x-total-count') ?? body.length), next: cursor };
+  return { items: body, total: Number(response.headers.get('x-total-count')), next: cursor };
 }
 
 async function parseProblem(response: Response): Promise<ApiProblem> {

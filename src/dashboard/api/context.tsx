@@ -54,11 +54,7 @@ const createQueryClient = () =>
     },
   });
 
-function useWorld(): World {
-  const world = useContext(WorldContext);
-  if (!world) throw new Error('WorldProvider is missing');
-  return world;
-}
+const useWorld = (): World => useContext(WorldContext)!;
 
 export const useClient = () => useWorld().client;
 

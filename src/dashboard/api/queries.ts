@@ -71,10 +71,12 @@ export function useList<E extends AnyEndpoint>(
 }
 
 interface WorkOptions<I> {
-  /** The scope that the mutation needs. */
-  needs?: Scope | undefined;
+  /** The scope that the mutation needs; null: none. */
+  needs?: Scope | null;
   /** Mutations with the same line run one after the other. */
   line?: string;
+  /** The name of the operation that the mutation calls. */
+  operation?: string;
   /** The id of the record that the mutation deletes. */
   findRemovedId?(input: I): string | undefined;
 }
@@ -85,11 +87,12 @@ interface WorkOptions<I> {
  */
 export function useWork<I, R>(
   work: (input: I) => Promise<R>,
-  { line, needs, findRemovedId: removed = () => undefined }: WorkOptions<I> = {},
+  { line, needs, operation, findRemovedId: removed = () => undefined }: WorkOptions<I> = {},
 ) {
   const queries = useQueryClient();
   const mutation = useMutation<R, ApiProblem, I>({
     mutationFn: work,
+    meta: { operation },
     ...(line && { scope: { id: line } }),
     onSettled: (_reply, _problem, input) => {
       const id = removed(input);
@@ -103,7 +106,11 @@ export function useWork<I, R>(
 export function useAct<E extends AnyEndpoint>(endpoint: E, { line }: Pick<WorkOptions<CallInput<E>>, 'line'> = {}) {
   const { call } = useClient();
   const removed = ({ params }: CallInput<E>) =>
-    endpoint.method === 'DELETE' ? Object.values((params ?? {}) as Record<string, string>).at(-1) : undefined;
-  const needs = endpoint.access ?? undefined;
-  return useWork((input: CallInput<E>) => call(endpoint, input), { findRemovedId: removed, needs, ...(line && { line }) });
+    endpoint.method === 'DELETE' ? Object.values(params as Record<string, string>).at(-1) : undefined;
+  return useWork((input: CallInput<E>) => call(endpoint, input), {
+    findRemovedId: removed,
+    needs: endpoint.access,
+    operation: endpoint.operation,
+    ...(line && { line }),
+  });
 }

@@ -5,7 +5,7 @@ import { isTerminal } from '../../domain/statuses.ts';
 import { ApiProblem, type Client, requestUrl } from './call.ts';
 
 interface StreamFrame {
-  id: number | null;
+  id: number;
   data: unknown;
 }
 
@@ -16,7 +16,7 @@ export async function* readFrames(body: NonNullable<Response['body']>): AsyncGen
   try {
     for (let read = await reader.read(); !read.done; read = await reader.read()) {
       const { id, data } = read.value;
-      yield { id: id ? Number(id) : null, data: JSON.parse(data) };
+      yield { id: Number(id), data: JSON.parse(data) };
     }
   } finally {
     await reader.cancel().catch(() => {});
@@ -68,10 +68,8 @@ async function attempt(client: Client, following: Following & { url: string; see
     if (!response.body) return true;
     for await (const { id, data } of readFrames(response.body)) {
       const event = data as RunEvent;
-      if (id !== null) {
-        if (id <= seen.last && !isReset(event)) continue;
-        seen.last = id;
-      }
+      if (id <= seen.last && !isReset(event)) continue;
+      seen.last = id;
       onEvents([event]);
       if (event.type === 'status' && event.data.task_id === task_id && isTerminal(event.data.status)) return true;
     }

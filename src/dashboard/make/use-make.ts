@@ -9,7 +9,7 @@ import { ApiProblem, type Client } from '../api/call.ts';
 import { useClient } from '../api/context.tsx';
 import { useWork } from '../api/queries.ts';
 import { useNames } from '../resources/references.ts';
-import { sentence } from '../ui/states.tsx';
+import { sentence } from '../ui/sentence.ts';
 import { freeName, toEndpoint } from './cards.ts';
 import { createMaker, type Made, type Service, type Step } from './make.ts';
 import type { ModelChoice } from './use-model.ts';

@@ -14,7 +14,7 @@ export interface KnownTool {
 }
 
 const MOST = 1_000;
-const toList = (value: unknown) => (value ?? []) as string[];
+const toList = (value: unknown) => value as string[];
 
 /** Returns the known tools of an agent. Those of its MCP servers are the ones that they listed last. */
 export function useAgentTools(agent: Values): { tools: KnownTool[]; unlisted_servers: string[] } {

@@ -14,7 +14,7 @@ export const column = {
   status: {
     label: 'Status',
     show: ({ status, last_error }) => (
-      <span title={last_error ?? undefined}>
+      <span title={last_error}>
         <Status of={status} />
       </span>
     ),

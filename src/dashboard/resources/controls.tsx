@@ -19,7 +19,15 @@ import { models } from '../../contracts/models.ts';
 import { versions } from '../../contracts/versions.ts';
 import { useRead } from '../api/queries.ts';
 import { formatZone } from '../ui/time.tsx';
-import { type Field, fieldChoices, listNestedFields, listVariantFields, type Values, variantAbout } from './fields.ts';
+import {
+  emptyChoice,
+  type Field,
+  fieldChoices,
+  listNestedFields,
+  listVariantFields,
+  type Values,
+  variantAbout,
+} from './fields.ts';
 import { GuardedTools } from './guarded-tools.tsx';
 import { describeModel } from './model-windows.tsx';
 import { MultiPicker, Picker } from './pickers.tsx';
@@ -75,7 +83,7 @@ function Plain(props: ControlProps) {
   const { field, values, onChange } = props;
   const value = values[field.name];
   const common = toSharedProps(props);
-  const text = (value ?? '') as string;
+  const text = value as string;
   const changeText = (event: { currentTarget: { value: string } }) => onChange(event.currentTarget.value);
   switch (field.control) {
     case 'switch': {
@@ -83,29 +91,24 @@ function Plain(props: ControlProps) {
       return <Switch {...rest} checked={value === true} onChange={(event) => onChange(event.currentTarget.checked)} />;
     }
     case 'number':
-      return <NumberInput {...common} {...bounds(field)} value={(value ?? '') as number} onChange={onChange} />;
+      return <NumberInput {...common} {...bounds(field)} value={value as number} onChange={onChange} />;
     case 'yes_no': {
-      const data = [{ value: '', label: field.none ?? '—' }, ...Object.keys(YES_NO)];
-      const choice = typeof value === 'boolean' ? (value ? 'yes' : 'no') : '';
+      const data = [emptyChoice(field), 'yes', 'no'];
+      const choice = Object.keys(YES_NO).find((name) => YES_NO[name] === value)!;
       return (
-        <NativeSelect
-          {...common}
-          value={choice}
-          onChange={(event) => onChange(YES_NO[event.currentTarget.value] ?? null)}
-          data={data}
-        />
+        <NativeSelect {...common} value={choice} onChange={(event) => onChange(YES_NO[event.currentTarget.value])} data={data} />
       );
     }
     case 'choice':
       return <NativeSelect {...common} value={text} onChange={changeText} data={fieldChoices(field)} />;
     case 'suggested':
-      return <Autocomplete {...common} value={text} onChange={onChange} data={field.options ?? []} limit={MOST_SUGGESTED} />;
+      return <Autocomplete {...common} value={text} onChange={onChange} data={field.options!} limit={MOST_SUGGESTED} />;
     case 'tags':
       return (
         <TagsInput
           {...common}
           data={field.options ?? []}
-          value={(value ?? []) as string[]}
+          value={value as string[]}
           onChange={onChange}
           acceptValueOnBlur
           clearable
@@ -136,7 +139,7 @@ function Plain(props: ControlProps) {
 }
 
 const ROWS = { code: { autosize: true, minRows: 12, maxRows: 36 }, json: { autosize: true, minRows: 2, maxRows: 24 } };
-const YES_NO: Record<string, boolean> = { yes: true, no: false };
+const YES_NO: Record<string, boolean | null> = { '': null, yes: true, no: false };
 
 const localTime = ({ description }: Field) => ({
   description: [description?.replace(/(?<![.!?])$/, '.'), `In your time zone, ${formatZone(new Date())}.`]
@@ -163,9 +166,7 @@ function Reference(props: ControlProps) {
 
 function References(props: ControlProps) {
   const { field, values, onChange } = props;
-  return (
-    <MultiPicker {...toSharedProps(props)} kind={field.of!} value={(values[field.name] ?? []) as string[]} onChange={onChange} />
-  );
+  return <MultiPicker {...toSharedProps(props)} kind={field.of!} value={values[field.name] as string[]} onChange={onChange} />;
 }
 
 /** Edits the name of a model, with suggestions from the agent's provider. */
@@ -187,7 +188,7 @@ function ModelName(props: ControlProps) {
       description={description}
       placeholder="Default"
       data={names}
-      value={(values[field.name] ?? '') as string}
+      value={values[field.name] as string}
       onChange={onChange}
     />
   );
@@ -202,7 +203,7 @@ function VersionChoice(props: ControlProps) {
   const input = { params: { id: id ?? '' }, query: { limit: MOST_VERSIONS } };
   const { data } = useRead(versions.list, input, { enabled: id !== null });
   const known_versions = id === null ? [] : data?.items;
-  const value = (values[field.name] ?? '') as string;
+  const value = values[field.name] as string;
   const is_foreign =
     value !== '' && known_versions !== undefined && !known_versions.some(({ definition_hash }) => definition_hash === value);
   // biome-ignore lint/correctness/useExhaustiveDependencies: a version of another workflow cannot stay chosen
@@ -215,7 +216,7 @@ function VersionChoice(props: ControlProps) {
       value={value}
       onChange={(event) => onChange(event.currentTarget.value)}
       data={[
-        { value: '', label: field.none ?? '—' },
+        emptyChoice(field),
         ...(known_versions ?? []).map(({ definition_hash, number, current }) => ({
           value: definition_hash,
           label: `version ${number}${current ? ', current' : ''}`,
@@ -277,13 +278,14 @@ function Variants({ field, values, path, faults, onChange }: ControlProps) {
 }
 
 /** Edits fields nested in a field, such as a budget. A nullable one has a switch that shows them. */
-function Nested({ field, values, path, faults, disabled, onChange }: ControlProps) {
+function Nested(props: ControlProps) {
+  const { field, values, path, faults, onChange } = props;
   const fields = listNestedFields(field, values);
   if (!fields) return null;
   const current_values = values[field.name] as Values | null;
   const inner = current_values ?? (field.nullable ? null : toControls(fields, null));
   return (
-    <Fieldset legend={field.label} disabled={disabled ?? false}>
+    <Fieldset legend={field.label} disabled={toSharedProps(props).disabled}>
       <Stack gap="sm">
         {field.nullable && (
           <Checkbox

@@ -4,7 +4,7 @@ import { useAct } from '../api/queries.ts';
 import { GuardedDialog } from '../ui/unsaved.tsx';
 import { CATALOG } from './catalog.tsx';
 import type { CreateDialogProps } from './creating.ts';
-import { type Field, toFields, type Values } from './fields.ts';
+import { type Field, presetFields, toFields, type Values } from './fields.ts';
 import { ResourceForm, useForm } from './form.tsx';
 import { KINDS } from './references.ts';
 import type { ResourceScreen, Stored } from './resource.ts';
@@ -16,23 +16,17 @@ interface FieldsProps {
 }
 
 /** The create form of a resource, in a dialog above the form that refers to it. */
-export default function CreateDialog(props: CreateDialogProps) {
-  const { slug } = KINDS[props.kind];
-  const resource = slug ? CATALOG[slug] : undefined;
-  return resource ? <CreateForm {...props} resource={resource} /> : null;
-}
-
-function CreateForm({ kind, name, close, onCreated: created, resource }: CreateDialogProps & { resource: ResourceScreen }) {
+export default function CreateDialog({ kind, name, close, onCreated: created }: CreateDialogProps) {
+  // A picker offers no new record of a kind that has no screen.
+  const { slug, by } = KINDS[kind];
+  const resource = CATALOG[slug!]!;
   const { noun, create, overrides, endpoints } = resource;
   const act = useAct(endpoints.create);
-  const fields = useMemo(() => {
-    const create_fields = toFields(create, overrides);
-    return create_fields.map((field) => (field.name === 'name' && name ? { ...field, fallback: name } : field));
-  }, [create, overrides, name]);
+  const fields = useMemo(() => presetFields(toFields(create, overrides), { name }), [create, overrides, name]);
   const submit = async (values: Values) => {
     const record = (await act.mutateAsync({ body: values })) as Stored;
     notifications.show({ message: `The ${noun} was created.`, color: 'green' });
-    created(KINDS[kind].by === 'id' ? record.id : String(record.name));
+    created(record[by]);
     close();
     return undefined;
   };

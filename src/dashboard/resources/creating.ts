@@ -1,5 +1,5 @@
 import { type ComponentType, createContext } from 'react';
-import type { Kind } from './references.ts';
+import type { Kind, Option } from './references.ts';
 
 export interface CreateDialogProps {
   kind: Kind;
@@ -15,3 +15,7 @@ export interface CreateDialogProps {
  * too.
  */
 export const CreateDialogContext = createContext<ComponentType<CreateDialogProps> | null>(null);
+
+/** Returns the name of a record that is created from a picker: what was searched for, unless that is the label of an option. */
+export const nameNew = (search: string, options: readonly Option[]): string =>
+  options.some(({ label }) => label === search) ? '' : search.trim();

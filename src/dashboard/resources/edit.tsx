@@ -55,24 +55,36 @@ function Edit({ resource, ports, version }: { resource: EditableScreen; ports: P
     setBase(version);
     form.show(version.value);
   }, [version]);
-  const choose = (newer: Version, keep: boolean) => {
-    if (keep) form.carry(controlValues, newer.value);
-    else form.show(newer.value);
+  /** Shows the newer state, except for what differs from `before`. */
+  const resolve = (newer: Version, before: Values) => {
+    form.carry(before, newer.value);
     setBase(newer);
     setConflict(null);
     form.focusSubmit();
   };
   return (
     <ResourceForm form={form} groups={groups} submit="Save changes" needs={resource.endpoints.update.access} Extra={Extra}>
-      {conflict && <ChangedMeanwhile conflict={conflict} choose={(keep) => choose(conflict.newer, keep)} />}
+      {conflict && (
+        <ChangedMeanwhile
+          conflict={conflict}
+          load={() => resolve(conflict.newer, form.controls)}
+          keep={() => resolve(conflict.newer, controlValues)}
+        />
+      )}
     </ResourceForm>
   );
 }
 
 const formatLabels = (fields: Field[]) => fields.map(({ label }) => label).join(', ');
 
+interface ChangedProps {
+  conflict: Conflict;
+  load(): void;
+  keep(): void;
+}
+
 /** Asks which state to keep. Nothing is lost until the user chooses. */
-function ChangedMeanwhile({ conflict: { newer, fields }, choose }: { conflict: Conflict; choose(keep: boolean): void }) {
+export function ChangedMeanwhile({ conflict: { newer, fields }, load, keep }: ChangedProps) {
   return (
     <Alert color="yellow" variant="outline" role="alert" tabIndex={-1}>
       <Stack gap="xs" align="flex-start">
@@ -91,8 +103,8 @@ function ChangedMeanwhile({ conflict: { newer, fields }, choose }: { conflict: C
           Load the newer state to discard what you typed. Or keep what you typed, and save again to overwrite the newer state.
         </Text>
         <Group gap="xs">
-          <Button onClick={() => choose(false)}>Load the newer state</Button>
-          <Button variant="default" onClick={() => choose(true)}>
+          <Button onClick={load}>Load the newer state</Button>
+          <Button variant="default" onClick={keep}>
             Keep what I typed
           </Button>
         </Group>

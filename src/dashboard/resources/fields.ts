@@ -78,15 +78,19 @@ interface JsonSchema {
 /** Returns the form fields of a contract's schema. */
 export function toFields(schema: z.ZodType, overrides: Overrides = {}): Field[] {
   const json_schema = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonSchema;
-  const whole = json_schema.$ref ? { ...json_schema, ...resolveRef(json_schema, json_schema.$defs ?? {}) } : json_schema;
+  const whole = json_schema.$ref ? { ...json_schema, ...resolveRef(json_schema, json_schema.$defs!) } : json_schema;
   const required = whole.required ?? [];
-  const fields = Object.entries(whole.properties ?? {}).map(([name, property]) => ({
+  const fields = Object.entries(whole.properties!).map(([name, property]) => ({
     ...toField(name, property, whole.$defs ?? {}),
     required: required.includes(name),
     ...overrides[name],
   }));
   return fields.filter(({ hidden }) => !hidden).map((field) => ({ ...field, description: forPeople(field.description) }));
 }
+
+/** Returns the fields of a new record with these values instead of the contract's defaults. */
+export const presetFields = (fields: Field[], values: Record<string, string>): Field[] =>
+  fields.map((field) => (values[field.name] ? { ...field, fallback: values[field.name] } : field));
 
 /** Rewords a description of a JSON property for a form field. */
 function forPeople(description: string | undefined): string | undefined {
@@ -131,7 +135,7 @@ function unwrapType(property: JsonSchema, defs: Record<string, JsonSchema>): { i
   }
   if (!whole.anyOf) return { inner: whole, nullable: false };
   const parts = whole.anyOf.map((part) => resolveRef(part, defs));
-  const inner = parts.find(({ type }) => type !== 'null') ?? {};
+  const inner = parts.find(({ type }) => type !== 'null')!;
   return { inner, nullable: parts.some(({ type }) => type === 'null') };
 }
 
@@ -179,17 +183,23 @@ export const listNestedFields = (field: Field, values: Values): Field[] | null =
 };
 
 /** Returns the fields of a list's entry of this type, without the type itself. */
-export const listVariantFields = ({ entry, variants = {}, variant_overrides }: Field, type: unknown): Field[] => {
-  if (entry) return toFields(entry, variant_overrides);
-  return variants[type as string] ? toFields(variants[type as string]!, { ...variant_overrides, type: { hidden: true } }) : [];
-};
+export const listVariantFields = ({ entry, variants, variant_overrides }: Field, type: unknown): Field[] =>
+  entry
+    ? toFields(entry, variant_overrides)
+    : toFields(variants![type as string]!, { ...variant_overrides, type: { hidden: true } });
 
 /** Returns the contract's description of entries of this type. */
 export const variantAbout = ({ variants = {} }: Field, type: unknown): string | undefined =>
   variants[type as string] && toFields(variants[type as string]!).find(({ name }) => name === 'type')?.description;
 
+/** Returns the option that leaves a field empty. */
+export const emptyChoice = ({ none }: Field) => ({ value: '', label: none ?? '—' });
+
 /** Returns the options of a field from which one is chosen. */
-export const fieldChoices = ({ nullable, required, none, fallback, options = [], option_labels }: Field) => [
-  ...(nullable || (required && fallback === undefined) || fallback === undefined ? [{ value: '', label: none ?? '—' }] : []),
-  ...options.map((option) => ({ value: option, label: option_labels?.[option] ?? option.replaceAll('_', ' ') })),
+export const fieldChoices = (field: Field) => [
+  ...(field.nullable || field.fallback === undefined ? [emptyChoice(field)] : []),
+  ...(field.options ?? []).map((option) => ({
+    value: option,
+    label: field.option_labels?.[option] ?? option.replaceAll('_', ' '),
+  })),
 ];

@@ -6,7 +6,7 @@ import { Failure } from '../ui/states.tsx';
 import { useUnsaved } from '../ui/unsaved.tsx';
 import { FieldControl } from './controls.tsx';
 import type { Field, Values } from './fields.ts';
-import { carryEdits, type FieldFault, toControls, toWire } from './values.ts';
+import { carryEdits, type FieldFault, nameHomeless, toControls, toWire } from './values.ts';
 
 export interface FieldGroup {
   title: string;
@@ -70,7 +70,7 @@ export function ResourceForm({ form, groups = [], submit, needs, Extra, Fill, ch
         {problem && <Failure problem={withPaths(problem, fields)} />}
         {children}
         <Group>
-          <Button type="submit" size="sm" loading={busy} data-needs={needs ?? undefined}>
+          <Button type="submit" size="sm" loading={busy} data-needs={needs}>
             {submit}
           </Button>
         </Group>
@@ -88,7 +88,7 @@ interface EitherProps {
 
 /** Chooses between sets of fields. Choosing one empties the nullable fields of the others. */
 function Either({ label, choices, form: { fields, controls, set }, show }: EitherProps) {
-  const [chosen, setChosen] = useState(Object.keys(choices)[0] ?? '');
+  const [chosen, setChosen] = useState(Object.keys(choices)[0]!);
   const emptied = fields.filter(({ nullable }) => nullable).map(({ name }) => name);
   const isFilled = (name: string) => emptied.includes(name) && !['', null].includes(controls[name] as string | null);
   const current = Object.keys(choices).find((choice) => choices[choice]?.some(isFilled)) ?? chosen;
@@ -106,7 +106,7 @@ function Either({ label, choices, form: { fields, controls, set }, show }: Eithe
           ))}
         </Group>
       </Radio.Group>
-      {show(choices[current] ?? [])}
+      {show(choices[current]!)}
     </>
   );
 }
@@ -162,7 +162,7 @@ export function useForm({ fields, record, submit }: FormFacts) {
       else focus(ALERT);
       setFaults([]);
     } catch (error) {
-      showFaults((error as ApiProblem).errors ?? []);
+      showFaults((error as ApiProblem).errors);
       setProblem(error as ApiProblem);
     }
     setBusy(false);
@@ -188,8 +188,5 @@ export function useForm({ fields, record, submit }: FormFacts) {
 }
 
 /** Adds the errors that belong to no field of the form to the message of the problem. */
-function withPaths(problem: ApiProblem, fields: Field[]): ApiProblem {
-  const homeless = problem.errors.filter(({ path }) => !fields.some(({ name }) => name === path.split('.')[0]));
-  const details = homeless.map(({ path, message }) => `${path}: ${message}`).join('. ');
-  return details ? Object.assign(Object.create(problem), { message: `${problem.message} ${details}` }) : problem;
-}
+const withPaths = (problem: ApiProblem, fields: Field[]): ApiProblem =>
+  Object.assign(Object.create(problem), { message: nameHomeless(problem, fields) });

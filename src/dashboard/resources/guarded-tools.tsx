@@ -16,7 +16,7 @@ const findUnresolved = (names: readonly string[], tools: readonly KnownTool[]) =
 
 /** Chooses among the tools of the agent. Other names can be typed, for tools that a server has not listed yet. */
 export function GuardedTools({ agent, onChange, description, ...rest }: GuardedToolsProps) {
-  const value = (agent[rest.name] ?? []) as string[];
+  const value = agent[rest.name] as string[];
   const { tools, unlisted_servers } = useAgentTools(agent);
   const unresolved = findUnresolved(value, tools);
   const about = [

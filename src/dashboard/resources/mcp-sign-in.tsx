@@ -20,13 +20,15 @@ export default function McpSignIn() {
     // The code is used once, and must not stay in the browser's history.
     history.replaceState(history.state, '', location.pathname);
     if (!server_id || !state || !code) return;
-    const body = { server_id, state, code, ...(iss === undefined ? {} : { iss }) };
-    mutate({ body }, { onSuccess: () => void navigate(`/mcps/${server_id}`, { replace: true }) });
+    mutate(
+      { body: { server_id, state, code, iss } },
+      { onSuccess: () => void navigate(`/mcps/${server_id}`, { replace: true }) },
+    );
   }, [server_id, state, code, iss, mutate, navigate]);
   return (
     <Page title="Signing in to an MCP server" parent={{ to: '/mcps', title: 'MCP servers' }}>
       <Stack>
-        {error && <Failure problem={error} />}
+        <Failure problem={error} />
         {!error && is_complete && <Loading what="Finishing the sign-in" />}
         {!is_complete && (
           <Alert color="red" variant="outline" role="alert">

@@ -5,16 +5,16 @@ import { formatNumber } from '../ui/figures.ts';
 type Windowed = Pick<Model, 'id' | 'context_window' | 'context_window_from'>;
 
 const SOURCES: Record<NonNullable<Model['context_window_from']>, string> = {
-  provider: ', as set for the provider',
-  endpoint: ', as the endpoint says',
-  known: ', from the table of known models',
+  provider: 'as set for the provider',
+  endpoint: 'as the endpoint says',
+  known: 'from the table of known models',
 };
 
 /** Formats the size of a model's context window, and what it is known from. */
 const formatWindow = ({ context_window, context_window_from }: Windowed): string =>
-  context_window === undefined
-    ? 'context window not known, so DEFAULT_CONTEXT_WINDOW counts'
-    : `context window of ${formatNumber(context_window)} tokens${context_window_from ? SOURCES[context_window_from] : ''}`;
+  context_window_from
+    ? `context window of ${formatNumber(context_window!)} tokens, ${SOURCES[context_window_from]}`
+    : 'context window not known, so DEFAULT_CONTEXT_WINDOW counts';
 
 type Described = Windowed & Pick<Model, 'priced' | 'ends_on' | 'successor'>;
 

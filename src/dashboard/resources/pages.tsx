@@ -17,14 +17,13 @@ import { Empty, Loaded } from '../ui/states.tsx';
 import { When } from '../ui/time.tsx';
 import { CATALOG } from './catalog.tsx';
 import { EditForm } from './edit.tsx';
-import { toFields, type Values } from './fields.ts';
+import { presetFields, toFields, type Values } from './fields.ts';
 import { ResourceForm, useForm } from './form.tsx';
 import { NeedsAlert, NeedsMark, WarningsAlert } from './needs.tsx';
 import { useNames } from './references.ts';
 import { isEditable, type ResourceScreen, type ScreenFilter, type Stored } from './resource.ts';
 
-const formatName = ({ formatName: nameOf }: ResourceScreen, record: Stored) =>
-  nameOf?.(record) ?? String(record.name ?? record.id);
+const formatName = ({ formatName: nameOf }: ResourceScreen, record: Stored) => nameOf?.(record) ?? String(record.name);
 const capitalize = (noun: string) => noun.charAt(0).toUpperCase() + noun.slice(1);
 const chooseArticle = (noun: string) => (/^(?:[aeiou]|MCP)/i.test(noun) ? 'an' : 'a');
 
@@ -146,10 +145,7 @@ function CreateForm({ resource, created }: { resource: ResourceScreen; created(r
   const act = useAct(endpoints.create);
   const fields = useMemo(() => toFields(create, overrides), [create, overrides]);
   // A link from another screen can set a value, such as the agent of a memory.
-  const preset_values = Object.fromEntries([...search].filter(([name]) => fields.some((field) => field.name === name)));
-  const withGiven = fields.map((field) =>
-    preset_values[field.name] ? { ...field, fallback: preset_values[field.name] } : field,
-  );
+  const withGiven = presetFields(fields, Object.fromEntries(search));
   const submit = async (values: Values) => {
     const record = (await act.mutateAsync({ body: values })) as Stored;
     notifications.show({ message: `The ${noun} was created.`, color: 'green' });

@@ -7,7 +7,7 @@ import {
   type SelectProps,
 } from '@mantine/core';
 import { type ReactNode, Suspense, use, useState } from 'react';
-import { CreateDialogContext } from './creating.ts';
+import { CreateDialogContext, nameNew } from './creating.ts';
 import { KINDS, type Kind, type Option, useNames } from './references.ts';
 
 /** The value of the option that creates a record. The leading space keeps it distinct from every id and name. */
@@ -20,20 +20,27 @@ const filter: OptionsFilter = ({ options, search }) => {
   return (options as ComboboxItem[]).filter(({ value, label }) => value === NEW || label.toLowerCase().includes(search_text));
 };
 
+interface NewProps<T> {
+  options: Option[];
+  created(value: string): void;
+  onChange(chosen: T): void;
+}
+
 /** Adds the last option of a picker and the dialog that it opens. */
-function useNew(kind: Kind, { options, created }: { options: Option[]; created(value: string): void }) {
+function useNew<T extends string[] | string | null>(kind: Kind, { options, created, onChange }: NewProps<T>) {
   const Dialog = use(CreateDialogContext);
   const [search, setSearch] = useState('');
   const [name, setName] = useState<string | null>(null);
   const { noun } = KINDS[kind];
   const offered = Dialog && noun ? [...options, { value: NEW, label: `+ New ${noun} …` }] : options;
-  const open = () => setName(options.some(({ label }) => label === search) ? '' : search.trim());
+  const choose = (chosen: T) =>
+    ([chosen].flat() as unknown[]).includes(NEW) ? setName(nameNew(search, options)) : onChange(chosen);
   const dialog: ReactNode = Dialog && name !== null && (
     <Suspense>
       <Dialog kind={kind} name={name} close={() => setName(null)} onCreated={created} />
     </Suspense>
   );
-  return { offered, open, setSearch, dialog };
+  return { offered, choose, setSearch, dialog };
 }
 
 type Given = 'data' | 'value' | 'onChange' | 'filter' | 'searchable' | 'onSearchChange';
@@ -50,7 +57,7 @@ interface PickerProps extends Omit<SelectProps, Given> {
 export function Picker({ kind, value, onChange, among, placeholder, ...rest }: PickerProps) {
   const { options, loading } = useNames(kind, { enabled: among === undefined });
   const choices = withCurrent(among ?? options, value ? [value] : []);
-  const { offered, open, setSearch, dialog } = useNew(kind, { options: choices, created: onChange });
+  const { offered, choose, setSearch, dialog } = useNew(kind, { options: choices, created: onChange, onChange });
   return (
     <>
       <Select
@@ -58,7 +65,7 @@ export function Picker({ kind, value, onChange, among, placeholder, ...rest }: P
         placeholder={loading ? 'Loading …' : placeholder || 'Choose …'}
         data={offered}
         value={value}
-        onChange={(chosen) => (chosen === NEW ? open() : onChange(chosen))}
+        onChange={choose}
         onSearchChange={setSearch}
         filter={filter}
         searchable
@@ -79,7 +86,7 @@ export function MultiPicker({ kind, value, onChange, ...rest }: MultiPickerProps
   const { options, loading } = useNames(kind);
   const choices = withCurrent(options, value);
   const addCreated = (created_value: string) => onChange([...value, created_value]);
-  const { offered, open, setSearch, dialog } = useNew(kind, { options: choices, created: addCreated });
+  const { offered, choose, setSearch, dialog } = useNew(kind, { options: choices, created: addCreated, onChange });
   return (
     <>
       <MultiSelect
@@ -87,7 +94,7 @@ export function MultiPicker({ kind, value, onChange, ...rest }: MultiPickerProps
         placeholder={loading ? 'Loading …' : value.length > 0 ? '' : 'Choose …'}
         data={offered}
         value={value}
-        onChange={(chosen) => (chosen.includes(NEW) ? open() : onChange(chosen))}
+        onChange={choose}
         onSearchChange={setSearch}
         filter={filter}
         searchable

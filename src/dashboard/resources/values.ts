@@ -23,7 +23,7 @@ function toControl(field: Field, value: unknown, record_values: Values): unknown
       return toControls(fields, value as Values);
     }
     case 'variants':
-      return ((value ?? []) as Values[]).map((entry) => variantControls(field, entry));
+      return (value as Values[]).map((entry) => variantControls(field, entry));
     case 'time':
       return typeof value === 'string' ? formatLocalTime(value) : '';
     case 'secret':
@@ -116,6 +116,12 @@ export function carryEdits(edits: Values, before: Values, newer: Values): Values
   return Object.fromEntries(
     Object.entries(edits).map(([name, value]) => [name, same(value, before[name]) ? newer[name] : value]),
   );
+}
+
+/** Returns the message of a problem with the errors that belong to no field of the form. */
+export function nameHomeless({ message, errors }: { message: string; errors: readonly FieldFault[] }, fields: Field[]): string {
+  const homeless = errors.filter(({ path }) => !fields.some(({ name }) => name === path.split('.')[0]));
+  return [message, homeless.map((fault) => `${fault.path}: ${fault.message}`).join('. ')].filter(Boolean).join(' ');
 }
 
 /** Returns the errors of a field and of its nested fields. */

@@ -10,6 +10,7 @@ import { TextDiff, textToCompare } from '../ui/diff.tsx';
 import { useFilters } from '../ui/filters.ts';
 import { type Column, ColumnTable } from '../ui/list.tsx';
 import { Page, Section } from '../ui/page.tsx';
+import { shortenPrompt } from '../ui/prompt.ts';
 import { Status } from '../ui/show.tsx';
 import { Empty, Failure, Loading } from '../ui/states.tsx';
 import { When } from '../ui/time.tsx';
@@ -98,7 +99,7 @@ const RUN: Line = {
   label: 'Prompt',
   show: ({ id, prompt }) => (
     <Anchor component={Link} to={`/tasks/${id}`} className="clip" title={prompt.slice(0, 500)}>
-      {prompt.slice(0, 200) || '(empty)'}
+      {shortenPrompt(prompt, 200)}
     </Anchor>
   ),
   of: ({ prompt }) => prompt,

@@ -5,6 +5,7 @@ import { useClient } from '../api/context.tsx';
 import { useWork } from '../api/queries.ts';
 import type { Column } from '../ui/list.tsx';
 import { useLiveText } from '../ui/live.tsx';
+import { shortenPrompt } from '../ui/prompt.ts';
 import { Status } from '../ui/show.tsx';
 import { BULK_ACTIONS, type BulkAction, forEachConcurrent } from './bulk-work.ts';
 
@@ -60,7 +61,7 @@ export function useSelection(items: readonly Task[]) {
 
 type Selection = ReturnType<typeof useSelection>;
 
-const formatName = ({ prompt }: Task) => prompt.slice(0, 60) || '(empty)';
+const formatName = ({ prompt }: Task) => shortenPrompt(prompt, 60);
 
 /** Returns the columns of a list whose rows can be selected; the result of an action is shown below the status. */
 export const selectableColumns = ({ is, set, outcomes }: Selection, columns: Column<Task>[]): Column<Task>[] => [

@@ -3,6 +3,7 @@ import { Link } from 'react-router';
 import type { Task } from '../../contracts/tasks.ts';
 import { formatCost, formatDuration, formatNumber } from '../ui/figures.ts';
 import type { Column } from '../ui/list.tsx';
+import { shortenPrompt } from '../ui/prompt.ts';
 import { Status } from '../ui/show.tsx';
 import { When } from '../ui/time.tsx';
 
@@ -32,7 +33,7 @@ export const taskColumns: Column<Task>[] = [
     className: 'filling',
     show: ({ id, prompt }) => (
       <Anchor component={Link} to={`/tasks/${id}`} className="clip" title={prompt.slice(0, 500)}>
-        {prompt.slice(0, 200) || '(empty)'}
+        {shortenPrompt(prompt, 200)}
       </Anchor>
     ),
   },

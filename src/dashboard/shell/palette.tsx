@@ -6,6 +6,7 @@ import { tasks } from '../../contracts/tasks.ts';
 import { useScopes } from '../api/may.ts';
 import { useRead } from '../api/queries.ts';
 import { useNames } from '../resources/references.ts';
+import { shortenPrompt } from '../ui/prompt.ts';
 import { PALETTE_KEYS } from './keys.ts';
 import { filterLinks, NAVIGATION } from './navigation.ts';
 
@@ -44,7 +45,7 @@ export function Palette() {
     .filter(({ actions }) => actions.length > 0);
   // The service has searched these runs: the words may be in the answer.
   const found_runs = (words === '' ? [] : (runs.data?.items ?? [])).map(({ id, prompt, status }) => ({
-    ...go(id, prompt.slice(0, 100) || '(empty)', `/tasks/${id}`),
+    ...go(id, shortenPrompt(prompt, 100), `/tasks/${id}`),
     description: status,
   }));
   const visible_groups = found_runs.length > 0 ? [...matches, { group: 'Runs', actions: found_runs }] : matches;

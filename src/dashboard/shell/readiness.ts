@@ -6,16 +6,19 @@ type ReadinessFacts = z.output<typeof Readiness>;
 
 const EVERY_MS = 20_000;
 
-/** Polls the readiness, which needs no token. A service that is not ready returns 503 with the same facts. */
+/** Reads the readiness, which needs no token. A service that is not ready returns 503 with the same facts. */
+export async function readReadiness(signal: AbortSignal): Promise<ReadinessFacts> {
+  const response = await fetch(health.ready.path, { signal });
+  const body = await response.json();
+  if (typeof body.checks !== 'object') throw new Error(`The service returned ${response.status}`);
+  return body;
+}
+
+/** Polls the readiness. */
 export function useReadiness() {
   return useQuery<ReadinessFacts, Error>({
     queryKey: [health.ready.operation],
-    queryFn: async ({ signal }) => {
-      const response = await fetch(health.ready.path, { signal });
-      const body = await response.json();
-      if (typeof body?.checks !== 'object') throw new Error(`The service returned ${response.status}`);
-      return body;
-    },
+    queryFn: ({ signal }) => readReadiness(signal),
     refetchInterval: EVERY_MS,
     retry: false,
   });

@@ -36,14 +36,7 @@ export function Shell({ children }: { children: ReactNode }) {
         <AppShell.Header>
           <Group h="100%" px="md" justify="space-between" wrap="nowrap">
             <Group gap="sm" wrap="nowrap">
-              <Burger
-                opened={opened}
-                onClick={menu.toggle}
-                hiddenFrom="sm"
-                size="sm"
-                aria-label={opened ? 'Hide menu' : 'Show menu'}
-                aria-expanded={opened}
-              />
+              <Burger opened={opened} onClick={menu.toggle} hiddenFrom="sm" size="sm" aria-label="Menu" aria-expanded={opened} />
               <Text fw={700} size="lg">
                 Perdura
               </Text>

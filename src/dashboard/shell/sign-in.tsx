@@ -1,10 +1,8 @@
 import { Alert, Button, Checkbox, Code, Divider, Paper, PasswordInput, Stack, Text, Title } from '@mantine/core';
 import { type FormEvent, useEffect, useState } from 'react';
-import { tasks } from '../../contracts/tasks.ts';
-import { type ApiProblem, createClient } from '../api/call.ts';
 import { useSession } from '../api/context.tsx';
 import type { Session } from '../api/session.ts';
-import { sentence } from '../ui/states.tsx';
+import { checkToken } from './check-token.ts';
 
 export function SignIn() {
   const { token, setToken, keep, setKeep, busy, error, submit } = useSignIn();
@@ -114,9 +112,8 @@ function useSignIn() {
   async function submit(event: FormEvent) {
     event.preventDefault();
     const access_token = token.trim();
-    if (!access_token) return setError('Enter an access token.');
     setBusy(true);
-    const refusal = await signInRefusal(access_token);
+    const refusal = await checkToken(access_token);
     setBusy(false);
     setError(refusal);
     if (!refusal) session.signIn(access_token, keep);
@@ -127,14 +124,4 @@ function useSignIn() {
 function refusalOfLast(ended: ReturnType<Session['refusedLast']>): string | null {
   if (ended === 'cookie') return 'Your sign-in has ended. Sign in again.';
   return ended === 'token' ? 'Your access token is no longer valid. Sign in with another one.' : null;
-}
-
-/** Returns the reason why the service refuses a token; null if it accepts it. */
-async function signInRefusal(token: string): Promise<string | null> {
-  try {
-    await createClient({ token: () => token, onRefused: () => {} }).call(tasks.list, { query: { limit: 1 } });
-    return null;
-  } catch (error) {
-    return (error as ApiProblem).status === 401 ? 'This access token is not valid.' : sentence((error as ApiProblem).message);
-  }
 }

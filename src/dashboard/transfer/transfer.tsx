@@ -1,38 +1,13 @@
 import { Button, Checkbox, FileInput, Group, NativeSelect, Stack, Text } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
-import { bundle, type ImportResult, type ResourceType, transfers } from '../../contracts/transfer.ts';
-import type { AnyEndpoint, ApiProblem } from '../api/call.ts';
+import type { ApiProblem } from '../api/call.ts';
 import { useClient } from '../api/context.tsx';
 import { DownloadButton } from '../ui/download.tsx';
 import { ImportReport } from '../ui/import-report.tsx';
-import { parseJson } from '../ui/json.ts';
 import { Page, Section } from '../ui/page.tsx';
 import { Failure } from '../ui/states.tsx';
-
-interface Part {
-  label: string;
-  export: AnyEndpoint;
-  import: AnyEndpoint;
-}
-
-const PARTS: Record<string, Part> = {
-  bundle: { label: 'Everything', export: bundle.export, import: bundle.import },
-  skill: { label: 'Skills', export: transfers.skill.exportAll, import: transfers.skill.import },
-  guardrail: { label: 'Guardrails', export: transfers.guardrail.exportAll, import: transfers.guardrail.import },
-  agent: { label: 'Agents', export: transfers.agent.exportAll, import: transfers.agent.import },
-  workflow: { label: 'Your workflows', export: transfers.workflow.exportAll, import: transfers.workflow.import },
-  knowledge_source: {
-    label: 'Knowledge sources',
-    export: transfers.knowledge_source.exportAll,
-    import: transfers.knowledge_source.import,
-  },
-  scheduled_agent: {
-    label: 'Your schedules',
-    export: transfers.scheduled_agent.exportAll,
-    import: transfers.scheduled_agent.import,
-  },
-} satisfies Record<'bundle' | ResourceType, Part>;
+import { listReports, PARTS, parseBundle, type Report } from './bundle-file.ts';
 
 export default function Transfer() {
   return (
@@ -66,8 +41,6 @@ function Export() {
   );
 }
 
-type Report = ImportResult | Record<string, ImportResult>;
-
 function Import() {
   const [file, setFile] = useState<File | null>(null);
   const [dry, setDry] = useState(true);
@@ -99,7 +72,7 @@ function Import() {
               {dry ? 'Preview' : 'Import'}
             </Button>
           </Group>
-          {problem && <Failure problem={problem} />}
+          <Failure problem={problem} />
           {done &&
             listReports(done.reply).map(([title, result]) => (
               <ImportReport key={title} title={title} result={result} dry={done.dry} />
@@ -134,21 +107,4 @@ function useImport() {
     setBusy(false);
   };
   return { done, wrong, problem, busy, send };
-}
-
-async function parseBundle(file: File | null): Promise<{ wrong: string } | { part: string; body: unknown }> {
-  if (!file) return { wrong: 'Choose a file.' };
-  const read = parseJson(await file.text());
-  if ('wrong' in read) return read;
-  const { resource_type } = Object(read.value);
-  const part = typeof resource_type === 'string' ? resource_type : 'bundle';
-  return Object.hasOwn(PARTS, part)
-    ? { part, body: read.value }
-    : { wrong: `This file contains ${part}, which cannot be imported. Choose a file from Export.` };
-}
-
-function listReports(reply: Report): [string, ImportResult][] {
-  if (Array.isArray((reply as ImportResult).errors)) return [['Items', reply as ImportResult]];
-  const parts = Object.entries(reply as Record<string, ImportResult>).filter(([, part]) => !Array.isArray(part));
-  return parts.map(([name, result]) => [name.replaceAll('_', ' '), result]);
 }

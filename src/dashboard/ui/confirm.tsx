@@ -11,7 +11,7 @@ interface ConfirmProps {
   title: string;
   children: ReactNode;
   disabled?: boolean;
-  needs: Scope | undefined;
+  needs: Scope | null | undefined;
   /** Called on confirmation. The dialog stays open if it fails. */
   act(): Promise<unknown>;
   problem: ApiProblem | null;

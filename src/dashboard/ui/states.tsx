@@ -1,6 +1,7 @@
 import { Alert, Button, Group, Skeleton, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { ApiProblem } from '../api/call.ts';
+import { sentence } from './sentence.ts';
 
 export function Loading({ what = 'Loading' }: { what?: string }) {
   return (
@@ -64,8 +65,6 @@ export function FailureBelow({ problem }: { problem: ApiProblem | null }) {
     </div>
   );
 }
-
-export const sentence = (text: string) => (/[.!?…]$/.test(text) ? text : `${text}.`);
 
 interface Query<T> {
   data: T | undefined;

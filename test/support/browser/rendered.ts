@@ -5,17 +5,20 @@ import { renderToStaticMarkup } from 'react-dom/server';
 import type * as Router from 'react-router';
 import { vi } from 'vitest';
 import type * as Context from '../../../src/dashboard/api/context.tsx';
-import { browserSession } from '../../../src/dashboard/api/session.ts';
+import { browserSession, type Session } from '../../../src/dashboard/api/session.ts';
 import type * as Catalog from '../../../src/dashboard/resources/catalog.tsx';
 import { DASHBOARD, importScreens } from './screen-modules.ts';
+import { type Sent, withSent } from './sent.ts';
 
 /** The components that tests render: the file of each. */
 const SCREENS = {
   AgentPanel: 'resources/panels/agent-panel.tsx',
   AlertPanel: 'resources/panels/alert-panel.tsx',
   AlertStatus: 'resources/panels/alert-panel.tsx',
+  Backfill: 'resources/panels/backfill.tsx',
   Banners: 'shell/banners.tsx',
   Broken: 'ui/broken.tsx',
+  ChangedMeanwhile: 'resources/edit.tsx',
   Changes: 'workflows/changes.tsx',
   Code: 'ui/show.tsx',
   CreatePage: 'resources/pages.tsx',
@@ -24,15 +27,19 @@ const SCREENS = {
   EditPage: 'resources/pages.tsx',
   ErrorsTable: 'runs/errors-table.tsx',
   Failure: 'ui/states.tsx',
+  FailureBelow: 'ui/states.tsx',
   FieldControl: 'resources/controls.tsx',
+  GuardrailPanel: 'resources/panels/guardrail-panel.tsx',
   ImportReport: 'ui/import-report.tsx',
   Items: 'datasets/items.tsx',
   KeyPanel: 'resources/panels/key-panel.tsx',
   LineChoice: 'playground/line-choice.tsx',
   ListPage: 'resources/pages.tsx',
   Markdown: 'ui/markdown.tsx',
+  McpImportForm: 'resources/panels/mcp-panel.tsx',
   McpPanel: 'resources/panels/mcp-panel.tsx',
   McpTools: 'resources/panels/mcp-tools.tsx',
+  MemoryPanel: 'resources/panels/memory-panel.tsx',
   Messages: 'playground/messages.tsx',
   ModelWindows: 'resources/model-windows.tsx',
   NeedsAlert: 'resources/needs.tsx',
@@ -46,11 +53,14 @@ const SCREENS = {
   Regressions: 'datasets/regressions.tsx',
   RequestView: 'runs/step-request.tsx',
   Results: 'datasets/results.tsx',
+  Rotate: 'resources/panels/key-panel.tsx',
   RunActions: 'runs/run-actions.tsx',
   RunCost: 'runs/run-cost.tsx',
   RunHead: 'runs/run-head.tsx',
   RunLog: 'runs/log.tsx',
   ScheduleActions: 'resources/panels/schedule-panel.tsx',
+  SchedulePreview: 'resources/panels/schedule-panel.tsx',
+  SignIn: 'shell/sign-in.tsx',
   SourcePanel: 'resources/panels/knowledge-panel.tsx',
   SpanPanel: 'runs/span-panel.tsx',
   Steps: 'runs/steps.tsx',
@@ -59,6 +69,7 @@ const SCREENS = {
   Today: 'overview/today.tsx',
   Todos: 'runs/todos.tsx',
   TokenPanel: 'resources/panels/token-panel.tsx',
+  ToolPanel: 'resources/panels/tool-panel.tsx',
   Transcript: 'runs/transcript.tsx',
   Trials: 'playground/trials.tsx',
   Versions: 'workflows/versions.tsx',
@@ -73,6 +84,7 @@ const PAGES = {
   EvaluationPage: 'datasets/evaluation-page.tsx',
   FirstRun: 'overview/first-run.tsx',
   MakePage: 'make/make-page.tsx',
+  McpSignIn: 'resources/mcp-sign-in.tsx',
   Playground: 'playground/playground-page.tsx',
   Tasks: 'runs/tasks.tsx',
   Usage: 'usage/usage.tsx',
@@ -90,14 +102,16 @@ export { CATALOG } from '${DASHBOARD}/resources/catalog.tsx';
 export { theme } from '${DASHBOARD}/theme.ts';
 export { WorldProvider } from '${DASHBOARD}/api/context.tsx';
 export { MemoryRouter, Routes, Route } from 'react-router';
-export { QueryClient, QueryCache, QueryClientProvider } from '@tanstack/react-query';`;
+export { MutationObserver, QueryClient, QueryCache, QueryClientProvider } from '@tanstack/react-query';`;
 
 type Screens = Record<keyof typeof SCREENS | keyof typeof PAGES, ComponentType<any>>;
 type Modules = Screens &
   Pick<typeof Catalog, 'CATALOG'> &
   Pick<typeof Context, 'WorldProvider'> &
   Pick<typeof Router, 'MemoryRouter' | 'Routes' | 'Route'> &
-  Pick<typeof Queries, 'QueryClient' | 'QueryCache' | 'QueryClientProvider'> & { theme: MantineThemeOverride };
+  Pick<typeof Queries, 'MutationObserver' | 'QueryClient' | 'QueryCache' | 'QueryClientProvider'> & {
+    theme: MantineThemeOverride;
+  };
 
 /** All at once and for all files of a process, so that they share React Query and Router. */
 let modules: Promise<Modules> | undefined;
@@ -114,6 +128,10 @@ export interface Shown {
   path?: string;
   /** True if an access token is known. */
   signed_in?: boolean;
+  /** The session; otherwise one of the access token. */
+  session?: Session;
+  /** What came of the mutations that were sent, by their operations. */
+  sent?: Sent;
 }
 
 const createStore = (token: string | null) => ({ getItem: () => token, setItem() {}, removeItem() {} }) as unknown as Storage;
@@ -169,15 +187,16 @@ async function loadScreens() {
   const the = await modules;
   function render(
     screen: ComponentType<any>,
-    { replies = {}, props = {}, at = '/', path = '*', signed_in = false }: Shown,
+    { replies = {}, props = {}, at = '/', path = '*', signed_in = false, session, sent = {} }: Shown,
   ): string {
     const { WorldProvider, QueryClientProvider, MemoryRouter, Routes, Route, theme } = the;
     const route = createElement(Route, { path, element: createElement(screen, props) });
     const page = createElement(QueryClientProvider, { client: createClient(the, replies) }, createElement(Routes, null, route));
-    const session = browserSession({ tab: createStore(signed_in ? 'token' : null), computer: createStore(null) });
-    const world = createElement(WorldProvider as ComponentType<object>, { session } as object, page);
+    const shown_session =
+      session ?? browserSession({ tab: createStore(signed_in ? 'token' : null), computer: createStore(null) });
+    const world = createElement(WorldProvider as ComponentType<object>, { session: shown_session } as object, page);
     const router = createElement(MemoryRouter, { initialEntries: [at] }, world);
-    return renderToStaticMarkup(createElement(MantineProvider, { theme }, router));
+    return withSent(the, sent, () => renderToStaticMarkup(createElement(MantineProvider, { theme }, router)));
   }
   return { ...the, render };
 }

@@ -74,7 +74,7 @@ export function AlertPanel({ record }: { record: Stored }) {
           </Button>
         )}
       </Group>
-      {change.error && <Failure problem={change.error} />}
+      <Failure problem={change.error} />
       <History alert={record} />
     </Stack>
   );

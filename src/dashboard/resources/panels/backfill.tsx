@@ -19,7 +19,7 @@ export function Backfill({ id, close }: { id: string; close: () => void }) {
   const act = useAct(scheduledAgents.backfill);
   const [range, setRange] = useState({ from: '', to: '' });
   const [overlap_policy, setPolicy] = useState<(typeof OVERLAPS)[number]['value']>('enqueue');
-  useUnsaved(!act.isSuccess && (range.from !== '' || range.to !== ''));
+  useUnsaved(!act.isSuccess && range.from + range.to !== '');
   if (act.data) return <Backfilled fires={act.data.fires} close={close} />;
   const faults = act.error?.errors ?? [];
   const renderBound = (name: 'from' | 'to', label: string) => (
@@ -48,9 +48,9 @@ export function Backfill({ id, close }: { id: string; close: () => void }) {
         value={overlap_policy}
         onChange={(event) => setPolicy(event.currentTarget.value as typeof overlap_policy)}
       />
-      {act.error && <Failure problem={act.error} />}
+      <Failure problem={act.error} />
       <Group justify="flex-end">
-        <Button disabled={!range.from || !range.to} loading={act.isPending} data-needs={act.needs} onClick={start}>
+        <Button disabled={Object.values(range).includes('')} loading={act.isPending} data-needs={act.needs} onClick={start}>
           Back-fill
         </Button>
       </Group>

@@ -1,6 +1,7 @@
 import { Button, Group, Stack, Textarea } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import { guardrails } from '../../../contracts/guardrails.ts';
+import type { ApiReply } from '../../api/call.ts';
 import { useAct } from '../../api/queries.ts';
 import { Section } from '../../ui/page.tsx';
 import { Code, TestVerdict } from '../../ui/show.tsx';
@@ -26,17 +27,23 @@ export function GuardrailPanel({ record }: { record: Stored }) {
             <Button type="submit" variant="default" loading={check.isPending} data-needs={check.needs}>
               Check the text
             </Button>
-            {check.data && <TestVerdict good={check.data.passed} yes="Passed" no={`Caught, action: ${check.data.action}`} />}
           </Group>
-          {check.data?.violations.map((violation) => (
-            <div key={violation}>{violation}</div>
-          ))}
-          {check.data?.text !== null && check.data?.text !== undefined && !check.data.passed && (
-            <Code label="Text after the guardrail">{check.data.text}</Code>
-          )}
-          {check.error && <Failure problem={check.error} />}
+          {check.data && <Checked of={check.data} />}
+          <Failure problem={check.error} />
         </Stack>
       </form>
     </Section>
+  );
+}
+
+function Checked({ of: { passed, action, violations, text } }: { of: ApiReply<typeof guardrails.check> }) {
+  return (
+    <>
+      <TestVerdict good={passed} yes="Passed" no={`Caught, action: ${action}`} />
+      {violations.map((violation) => (
+        <div key={violation}>{violation}</div>
+      ))}
+      {!passed && text !== null && <Code label="Text after the guardrail">{text}</Code>}
+    </>
   );
 }

@@ -39,7 +39,7 @@ const GRACES = [
   { value: '604800', label: 'works for another week' },
 ];
 
-function Rotate({ id }: { id: string }) {
+export function Rotate({ id }: { id: string }) {
   const act = useAct(keys.rotate);
   const [grace, setGrace] = useState('0');
   if (act.data) return <Rotated of={act.data} />;
@@ -56,7 +56,7 @@ function Rotate({ id }: { id: string }) {
         onChange={(event) => setGrace(event.currentTarget.value)}
         data={GRACES}
       />
-      {act.error && <Failure problem={act.error} />}
+      <Failure problem={act.error} />
       <Group justify="flex-end">
         <Button loading={act.isPending} data-needs={act.needs} onClick={rotate}>
           Rotate

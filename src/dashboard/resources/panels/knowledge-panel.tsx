@@ -82,7 +82,7 @@ function Ask({ source_id }: { source_id: string }) {
               <Text style={{ whiteSpace: 'pre-wrap' }}>{content.slice(0, 400)}</Text>
             </div>
           ))}
-          {ask.error && <Failure problem={ask.error} />}
+          <Failure problem={ask.error} />
         </Stack>
       </form>
     </Section>

@@ -36,7 +36,7 @@ export function McpPanel({ record }: { record: Stored }) {
           List tools
         </Button>
       </Group>
-      {refresh.error && <Failure problem={refresh.error} />}
+      <Failure problem={refresh.error} />
       {record.last_error && !test.data && (
         <Alert color="red" variant="outline">
           {record.last_error}
@@ -59,7 +59,7 @@ export function McpImportButton() {
 
 type Sent = z.input<typeof mcps.import.body>;
 
-function McpImportForm() {
+export function McpImportForm() {
   const act = useAct(mcps.import);
   const [text, setText] = useState('');
   const [sent, setSent] = useState('');
@@ -86,7 +86,7 @@ function McpImportForm() {
           onChange={(event) => setText(event.currentTarget.value)}
           data-autofocus
         />
-        {act.error && <Failure problem={act.error} />}
+        <Failure problem={act.error} />
         {act.data && <ImportReport title="Servers" result={act.data} />}
         <Group justify="flex-end">
           <Button type="submit" loading={act.isPending} data-needs={act.needs}>

@@ -15,7 +15,7 @@ export function McpSignInLine({ record }: { record: Stored }) {
   const { call } = useClient();
   const params = { id: record.id };
   const begin = useAct(mcps.beginSignIn);
-  const end = useWork(() => call(mcps.endSignIn, { params }), { needs: mcps.endSignIn.access ?? undefined });
+  const end = useWork(() => call(mcps.endSignIn, { params }), { needs: mcps.endSignIn.access });
   const sign_in = record.sign_in as McpServer['sign_in'];
   const [asked, ask] = useState<McpSignInBegun | null>(null);
   const leave = () =>
@@ -36,8 +36,8 @@ export function McpSignInLine({ record }: { record: Stored }) {
       <GuardedDialog opened={asked !== null} onClose={() => ask(null)} title="You are about to leave for another server">
         {asked && <Elsewhere of={asked} />}
       </GuardedDialog>
-      {begin.error && <FailureBelow problem={begin.error} />}
-      {end.error && <FailureBelow problem={end.error} />}
+      <FailureBelow problem={begin.error} />
+      <FailureBelow problem={end.error} />
     </Group>
   );
 }

@@ -1,13 +1,12 @@
 import { Checkbox, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { type McpTool, mcps } from '../../../contracts/mcps.ts';
-import { ApiProblem, type Client, isStale } from '../../api/call.ts';
 import { useClient } from '../../api/context.tsx';
 import { useRefusal } from '../../api/may.ts';
 import { useRead, useWork } from '../../api/queries.ts';
 import { Section } from '../../ui/page.tsx';
 import { Empty, Failure, Loaded } from '../../ui/states.tsx';
-import { ATTEMPTS } from '../versions.ts';
+import { allowTool, type Tick } from './allow-tool.ts';
 
 /** Selects the tools of a server that agents can use. */
 export function McpTools({ id }: { id: string }) {
@@ -26,7 +25,7 @@ export function McpTools({ id }: { id: string }) {
 
 function Ticks({ id, tools }: { id: string; tools: McpTool[] }) {
   const client = useClient();
-  const work = useWork((tick: Tick) => allow(client, { id, all: tools.map(({ name }) => name) }, tick), {
+  const work = useWork((tick: Tick) => allowTool(client, { id, all: tools.map(({ name }) => name) }, tick), {
     line: `tools of ${id}`,
     needs: 'write',
   });
@@ -55,31 +54,7 @@ function Ticks({ id, tools }: { id: string; tools: McpTool[] }) {
           onChange={(event) => void change({ name: tool.name, on: event.currentTarget.checked })}
         />
       ))}
-      {work.error && <Failure problem={work.error} />}
+      <Failure problem={work.error} />
     </Stack>
   );
-}
-
-interface Tick {
-  name: string;
-  on: boolean;
-}
-
-/** Changes one tool in the stored list, so that another person's changes are kept. */
-async function allow({ tagged, call }: Client, { id, all }: { id: string; all: string[] }, { name, on }: Tick): Promise<void> {
-  const params = { id };
-  for (let attempt = 1; ; attempt++) {
-    const { value, tag } = await tagged(mcps.get, { params });
-    const before = value.allowed_tools.length > 0 ? value.allowed_tools : all;
-    const after = [...before.filter((other) => other !== name), ...(on ? [name] : [])];
-    // An empty list would allow all tools.
-    if (after.length === 0)
-      throw new ApiProblem({ status: 409, code: 'last_tool', detail: 'At least one tool must stay selected' });
-    const allowed_tools = all.every((each) => after.includes(each)) ? [] : after;
-    try {
-      return void (await call(mcps.update, { params, body: { allowed_tools }, if_match: tag }));
-    } catch (error) {
-      if (!isStale(error) || attempt === ATTEMPTS) throw error;
-    }
-  }
 }

@@ -33,7 +33,7 @@ export function ProviderModels({ provider_id, names }: { provider_id: string; na
   return (
     <>
       <ModelLines lines={names} />
-      {listed.error && <Failure problem={listed.error} retry={() => void listed.refetch()} />}
+      <Failure problem={listed.error} retry={() => void listed.refetch()} />
     </>
   );
 }

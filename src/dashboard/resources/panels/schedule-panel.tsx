@@ -24,7 +24,7 @@ export const recurrenceText = ({ interval_value, interval_unit, cron, time_zone 
 export function ScheduleState({ record: { enabled, disabled_reason } }: { record: Stored }) {
   const off = disabled_reason ? 'paused' : 'off';
   return (
-    <span title={disabled_reason ?? undefined}>
+    <span title={disabled_reason}>
       <Status of={enabled ? 'enabled' : off} />
     </span>
   );
@@ -57,7 +57,7 @@ export function ScheduleActions({ record }: { record: Stored }) {
           {(close) => <Backfill id={record.id} close={close} />}
         </DialogButton>
       </Group>
-      {problem && <Failure problem={problem} />}
+      <Failure problem={problem} />
       <Fires id={record.id} />
     </Stack>
   );
@@ -77,7 +77,7 @@ const FIRES: Column<ApiReply<typeof scheduledAgents.runs>['items'][number]>[] = 
         '—'
       ),
   },
-  { label: 'Detail', show: ({ detail }) => detail ?? '' },
+  { label: 'Detail', show: ({ detail }) => detail },
 ];
 
 function Fires({ id }: { id: string }) {

@@ -14,7 +14,7 @@ interface TestButtonProps<T extends Tested> {
     data: T | undefined;
     error: ApiProblem | null;
     isPending: boolean;
-    needs: Scope | undefined;
+    needs: Scope | null | undefined;
     mutate(input: { params: { id: string } }): void;
   };
   id: string;
@@ -31,7 +31,7 @@ export function TestButton<T extends Tested>({ test, id, label, yes }: TestButto
         {label}
       </Button>
       {test.data && <TestVerdict good={test.data.success} yes={yes(test.data)} no={test.data.error} />}
-      {test.error && <FailureBelow problem={test.error} />}
+      <FailureBelow problem={test.error} />
     </>
   );
 }

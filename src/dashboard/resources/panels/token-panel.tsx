@@ -81,7 +81,7 @@ function Grant({ id, grant }: { id: string; grant: TokenGrant }) {
           </Button>
         )}
       </Group>
-      {(give.error ?? revoke.error) && <Failure problem={(give.error ?? revoke.error)!} />}
+      <Failure problem={give.error ?? revoke.error} />
     </>
   );
 }

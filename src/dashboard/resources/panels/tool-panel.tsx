@@ -40,7 +40,7 @@ function PluginSwitch({ record }: { record: Stored }) {
         checked={pending ?? record.is_enabled}
         onChange={(event) => update.mutate({ params: { id: record.id }, body: { is_enabled: event.currentTarget.checked } })}
       />
-      {update.error && <Failure problem={update.error} />}
+      <Failure problem={update.error} />
     </>
   );
 }
@@ -100,7 +100,7 @@ function RunTool({ record }: { record: Stored }) {
           {run.data && <Code label="Result">{run.data.result}</Code>}
           {run.data?.stdout && <Code label="Standard output">{run.data.stdout}</Code>}
           {run.data?.stderr && <Code label="Standard error">{run.data.stderr}</Code>}
-          {run.error && <Failure problem={run.error} />}
+          <Failure problem={run.error} />
         </Stack>
       </form>
     </Section>
@@ -149,7 +149,7 @@ function EnvMapping({ id }: { id: string }) {
               />
             ))}
             <Text c="dimmed">The tool does not run until every variable has a token.</Text>
-            {set.error && <Failure problem={set.error} />}
+            <Failure problem={set.error} />
           </Stack>
         )}
       </Loaded>
@@ -160,7 +160,7 @@ function EnvMapping({ id }: { id: string }) {
 /** Validates the source in the form without storing or running it. */
 export function ValidateTool({ values }: { values: Values }) {
   const act = useAct(customTools.validate);
-  const body = { name: String(values.name ?? ''), source_code: String(values.source_code ?? '') };
+  const body = { name: String(values.name), source_code: String(values.source_code) };
   return (
     <Stack gap="xs">
       <Group>
@@ -170,7 +170,7 @@ export function ValidateTool({ values }: { values: Values }) {
         {act.data && <TestVerdict good={act.data.valid} yes="Valid" no={act.data.error ?? 'Not valid'} />}
       </Group>
       {act.data?.valid && <Code label="Inferred schema">{act.data.inferred_schema}</Code>}
-      {act.error && <Failure problem={act.error} />}
+      <Failure problem={act.error} />
     </Stack>
   );
 }

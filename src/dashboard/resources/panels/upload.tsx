@@ -13,11 +13,11 @@ interface UploadProps {
   endpoint: typeof customTools.upload | typeof knowledgeItems.upload;
   accept: string;
   slug: string;
-  fields?: Record<string, string>;
+  fields: Record<string, string>;
   children?: ReactNode;
 }
 
-function UploadForm({ endpoint, accept, slug, fields = {}, children }: UploadProps) {
+function UploadForm({ endpoint, accept, slug, fields, children }: UploadProps) {
   const [file, setFile] = useState<File | null>(null);
   const navigate = useNavigate();
   const act = useAct(endpoint);
@@ -25,7 +25,7 @@ function UploadForm({ endpoint, accept, slug, fields = {}, children }: UploadPro
   useUnsaved(has_input && !act.isPending && !act.isSuccess);
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    if (file) act.mutate({ file: { content: file, fields } }, { onSuccess: ({ id }) => navigate(`/${slug}/${id}`) });
+    act.mutate({ file: { content: file!, fields } }, { onSuccess: ({ id }) => navigate(`/${slug}/${id}`) });
   };
   return (
     <form onSubmit={submit}>
@@ -40,7 +40,7 @@ function UploadForm({ endpoint, accept, slug, fields = {}, children }: UploadPro
           data-autofocus
         />
         {children}
-        {act.error && <Failure problem={act.error} />}
+        <Failure problem={act.error} />
         <Group justify="flex-end">
           <Button type="submit" disabled={!file} loading={act.isPending} data-needs={act.needs}>
             Upload
@@ -51,10 +51,12 @@ function UploadForm({ endpoint, accept, slug, fields = {}, children }: UploadPro
   );
 }
 
+const NO_FIELDS = {};
+
 export function UploadTool() {
   return (
     <DialogButton label="Upload" title="Upload a Python file named after its function" needs={customTools.upload.access}>
-      <UploadForm endpoint={customTools.upload} accept=".py" slug="custom-tools" />
+      <UploadForm endpoint={customTools.upload} accept=".py" slug="custom-tools" fields={NO_FIELDS} />
     </DialogButton>
   );
 }
