@@ -209,6 +209,52 @@ describe('a stream with the answer to a call', () => {
     expect(await toolsAt(server).call(callOf('act'), never())).toEqual({ content: 'resumed', failed: false });
     await expect(toolsAt(server).call(callOf('act'), never())).rejects.toThrow(ToolUncertain);
   });
+
+  it.each([
+    ['an error', (response: ServerResponse) => response.writeHead(500).end(), 'HTTP 500'],
+    ['a lost connection', (response: ServerResponse) => response.destroy(), 'other side closed'],
+  ])('is asked for twice, and after %s each time a person decides', async (_what, refuse, reason) => {
+    let asked = 0;
+    const peer = await started(
+      ({ method }, response) => {
+        if (method !== 'tools/call') return false;
+        response.writeHead(200, { 'content-type': 'text/event-stream' }).end('id: 1\ndata:\n\n');
+        return true;
+      },
+      (response, request) => {
+        if (request.headers['last-event-id'] !== '1') return response.writeHead(405).end();
+        asked += 1;
+        return refuse(response);
+      },
+    );
+    await expect(toolsAt(overHttp(peer.url)).call(callOf('act'), never())).rejects.toThrow(reason);
+    expect(asked).toBe(2);
+  });
+
+  it('is not resumed for a call that was stopped meanwhile, but for the others of its connection', async () => {
+    let calls = 0;
+    const broken = Promise.withResolvers<void>();
+    const peer = await started(
+      ({ method }, response) => {
+        if (method !== 'tools/call') return false;
+        calls += 1;
+        response.writeHead(200, { 'content-type': 'text/event-stream' }).end('id: 1\ndata:\n\n', () => {
+          if (calls === 2) broken.resolve();
+        });
+        return true;
+      },
+      (response, request) => response.writeHead(request.headers['last-event-id'] ? 400 : 405).end(),
+    );
+    const server = overHttp(peer.url);
+    const halt = new AbortController();
+    const stopped = toolsAt(server).call(callOf('act'), halt.signal);
+    await expect.poll(() => calls).toBe(1);
+    const other = toolsAt(server).call(callOf('act'), never());
+    await broken.promise;
+    halt.abort(new Error('halted'));
+    await expect(stopped).rejects.toThrow('halted');
+    await expect(other).rejects.toThrow(ToolUncertain);
+  });
 });
 
 it.each([
