@@ -231,29 +231,35 @@ describe('a stream with the answer to a call', () => {
     expect(asked).toBe(2);
   });
 
-  it('is not resumed for a call that was stopped meanwhile, but for the others of its connection', async () => {
+  it('is kept for the calls that go on when another one is stopped, and not taken for that of a later call', async () => {
     let calls = 0;
-    const broken = Promise.withResolvers<void>();
+    const asked: unknown[] = [];
     const peer = await started(
       ({ method }, response) => {
         if (method !== 'tools/call') return false;
         calls += 1;
-        response.writeHead(200, { 'content-type': 'text/event-stream' }).end('id: 1\ndata:\n\n', () => {
-          if (calls === 2) broken.resolve();
-        });
+        if (calls === 3) return false;
+        response.writeHead(200, { 'content-type': 'text/event-stream' }).end(`id: ${calls === 2 ? 2 : 1}\ndata:\n\n`);
         return true;
       },
-      (response, request) => response.writeHead(request.headers['last-event-id'] ? 400 : 405).end(),
+      (response, request) => {
+        const last_id = request.headers['last-event-id'];
+        if (last_id === undefined) return response.writeHead(405).end();
+        response.writeHead(asked.includes(last_id) ? 400 : 500).end();
+        return asked.push(last_id);
+      },
     );
     const server = overHttp(peer.url);
     const halt = new AbortController();
     const stopped = toolsAt(server).call(callOf('act'), halt.signal);
-    await expect.poll(() => calls).toBe(1);
     const other = toolsAt(server).call(callOf('act'), never());
-    await broken.promise;
+    await expect.poll(() => asked.toSorted(), { timeout: 5_000 }).toEqual(['1', '2']);
+    // Once this call is answered, both refusals have arrived.
+    expect(await toolsAt(server).call(callOf('act'), never())).toMatchObject({ content: 'acted' });
     halt.abort(new Error('halted'));
     await expect(stopped).rejects.toThrow('halted');
     await expect(other).rejects.toThrow(ToolUncertain);
+    await expect(toolsAt(server).call(callOf('act'), never())).rejects.toThrow(ToolUncertain);
   });
 });
 

@@ -136,11 +136,11 @@ describe('a result', () => {
     });
   });
 
-  it('that becomes too large while it is streamed is one for the model, too', async () => {
-    const fetch = limitFetchBytes(globalThis.fetch, { ...BYTE_LIMITS, stream: 10_000, message: 10_000 });
+  it.each(['application/json', 'text/event-stream'])('of %s that is larger than is read when it has begun, too', async (type) => {
+    const fetch = limitFetchBytes(globalThis.fetch, { ...BYTE_LIMITS, message: 1_000_000 });
     const peer = await answering((response) => {
-      response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': wait\n\n');
-      response.end(`data: ${'x'.repeat(20_000)}\n\n`);
+      response.writeHead(200, { 'content-type': type }).write(type === 'application/json' ? '{"x":"' : 'data: {"x":"');
+      response.end('x'.repeat(5_000_000));
     });
     expect(await call(overHttp(peer.url), openOwnBench({ fetch }))).toEqual({
       content: expect.stringMatching(/^mcp_answer_too_large: The MCP server odd made the call/),
