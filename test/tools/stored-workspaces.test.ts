@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import { OutageError } from '../../src/domain/outages.ts';
+import { readConfig } from '../../src/main/config.ts';
+import { runWorkspaces } from '../../src/main/wiring/runs/workspaces.ts';
 import type { Layer } from '../../src/tools/snapshots/layer.ts';
 import { openStoredWorkspaces } from '../../src/tools/snapshots/stored-workspaces.ts';
 import { startObjectStore, type TestObjectStore } from '../support/peers/object-store.ts';
@@ -95,17 +97,47 @@ it('a copy that no call has used for ten minutes is dropped, and restored by the
   onTestFinished(() => void vi.useRealTimers());
   const { workspaces, enter } = await opened();
   const directory = await enter();
+  const unsaved = join(directory, 'unsaved');
+  writeFileSync(unsaved, '');
   vi.advanceTimersByTime(11 * 60_000);
   await workspaces.leave(TASK, null, signal);
   vi.advanceTimersByTime(9 * 60_000);
-  // A call that begins at the same moment keeps it.
+  await enter();
+  await workspaces.leave(TASK, null, signal);
+  expect(existsSync(unsaved)).toBe(true);
+  vi.advanceTimersByTime(9 * 60_000);
+  // A call that begins in the same moment keeps the copy.
   const begun = enter();
   vi.advanceTimersByTime(2 * 60_000);
-  expect(await begun).toBe(directory);
-  expect(existsSync(directory)).toBe(true);
+  await begun;
   await workspaces.leave(TASK, null, signal);
+  expect(existsSync(unsaved)).toBe(true);
   vi.advanceTimersByTime(11 * 60_000);
   await expect.poll(() => existsSync(directory)).toBe(false);
   expect(readFileSync(join(await enter(), 'README'), 'utf8')).toBe('given');
+  expect(existsSync(unsaved)).toBe(false);
   await workspaces.leave(TASK, null, signal);
+});
+
+it('a call that is stopped stores its changes all the same, and one that cannot have changed anything stores nothing', async () => {
+  const layers: (Layer & { number: string })[] = [];
+  const add = async (_call: unknown, layer: Layer) => {
+    layers.push({ ...layer, number: String(layers.length + 1) });
+    return String(layers.length);
+  };
+  const workspaceLayers = { find: async () => [...layers], first: add, add, forget: async () => {} };
+  const config = readConfig({ ...store.env, PERDURA_HOME: mkdtempSync(join(home, 'home-')) });
+  const core = { store: { workspaceLayers }, setting: { config }, egress: { objects: fetch, configuration: {} }, log: () => {} };
+  const workspaces = await runWorkspaces(core as never);
+  onTestFinished(() => workspaces.close());
+  const run = { task_id: TASK, repository: null } as never;
+  const write = async (name: string, call: object | null, ended = signal) => {
+    const held = workspaces.hold(run);
+    writeFileSync(join(await held.directory(signal), name), name);
+    await held.release(call as never, ended);
+    return layers.length;
+  };
+  expect(await write('one', { call_id: '1-1' })).toBe(1);
+  expect(await write('two', { call_id: '1-2' }, AbortSignal.abort(new Error('halted')))).toBe(2);
+  expect(await write('three', null)).toBe(2);
 });

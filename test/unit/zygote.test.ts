@@ -80,5 +80,12 @@ it('a sandbox that is started while its keeper stops is stopped, too', async () 
   await writeFile(join(home, 'open'), '');
   await stopped;
   expect(await call).toBeInstanceOf(ZygoteGone);
-  for (const pid of [first, keeper.pid]) expect(existsSync(`/proc/${pid}`)).toBe(false);
+  expect([first, keeper.pid].filter((pid) => existsSync(`/proc/${pid}`))).toEqual([]);
+});
+
+it('a call after the end leaves no sandbox behind', async () => {
+  const { keeper, countBegun } = await kept('peer.destroy();');
+  await keeper.stop();
+  await expect(keeper.call(JOB, signal)).rejects.toThrow(ZygoteGone);
+  expect([countBegun(), existsSync(`/proc/${keeper.pid}`)]).toEqual([2, false]);
 });
