@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { AppError } from '../../src/domain/errors.ts';
 import { OutageError } from '../../src/domain/outages.ts';
 import { redactor } from '../../src/domain/redaction.ts';
@@ -15,6 +15,7 @@ import { getLogOrigin } from '../../src/main/wiring/traces.ts';
 import { ParserFailure } from '../../src/parsers/failure.ts';
 import { listPlugins } from '../../src/toolrunner/index.ts';
 import type { FitArguments } from '../../src/tools/arguments.ts';
+import { reply, startOddHttpMcpServer } from '../support/peers/odd-http-mcp-server.ts';
 import { serverOf } from '../tools/support.ts';
 
 const INSPECTED = { valid: true, error: null, description: 'Adds', inferred_schema: {}, effect: 'read', network: true, env: {} };
@@ -184,6 +185,7 @@ describe('a server of MCP', () => {
       store: {
         mcpListings: { of: async () => new Map() },
         mcpServers: { findOpened: async () => serverOf(found), setStatus: async () => {} },
+        mcpSignIns: { find: async () => null },
         tokens: { open },
       },
       setting: { config, version: 'test' },
@@ -202,14 +204,25 @@ describe('a server of MCP', () => {
   it('that nobody serves cannot be refreshed, nor asked for its prompts', async () => {
     const { refresh, listPrompts } = probeOf({ ...NOBODY, name: 'odd' });
     await expect(refresh(SERVER as never, alice)).rejects.toThrow(/^The MCP server odd cannot be reached: .*ECONNREFUSED/);
-    await expect(listPrompts(SERVER as never, alice)).rejects.toThrow(/The MCP server odd cannot be .*ECONNREFUSED/);
+    await expect(listPrompts(SERVER as never, alice)).rejects.toThrow(/^The MCP server odd cannot be reached: .*ECONNREFUSED/);
+  });
+
+  it('that breaks off a request cannot be used', async () => {
+    const peer = await startOddHttpMcpServer(({ id, method, params }, response) => {
+      const facts = { protocolVersion: params?.protocolVersion, serverInfo: { name: 'odd', version: '1' } };
+      if (method === 'initialize') return reply(response, id, { result: { ...facts, capabilities: { prompts: {} } } });
+      return method === 'prompts/list' && response.destroy();
+    });
+    onTestFinished(() => peer.stop());
+    const { listPrompts } = probeOf({ transport_type: 'http', connection_config: { url: peer.url, headers: {} } });
+    await expect(listPrompts(SERVER as never, alice)).rejects.toThrow(/^The MCP server odd cannot be used: /);
   });
 
   it('whose token is missing is reported with that reason', async () => {
     const headers = { authorization: 'Bearer {{token:gone}}' };
     const open = () => Promise.reject(new Error('There is no stored token named gone'));
     const { listPrompts } = probeOf({ ...NOBODY, connection_config: { ...NOBODY.connection_config, headers } }, open);
-    await expect(listPrompts(SERVER as never, alice)).rejects.toThrow('There is no stored token named gone');
+    await expect(listPrompts(SERVER as never, alice)).rejects.toThrow(/^There is no stored token named gone$/);
   });
 
   it('cannot send a browser back to an installation without an address', async () => {
