@@ -54,11 +54,3 @@ it('withholds an answer that a guardrail blocks, with the reason', async () => {
   expect(String(body)).toContain('The guardrail sealed withheld the answer: ');
   expect(String(body)).not.toContain('"done"');
 });
-
-it('asks the default model of the installation for an agent that has neither a model nor a provider', async () => {
-  const agent = await here.alice.ok(here.alice.post('/api/agents', { name: 'Plain', system_prompt: 'Be brief.' }), 201);
-  here.model.script(says('Here I am.'));
-  const { body } = await here.alice.post(`/api/agents/${agent.id}/chat`, { message: 'Are you there?' });
-  expect(String(body)).toContain('Here I am.');
-  expect(here.model.requests.at(-1)?.body).toMatchObject({ model: expect.any(String) });
-});

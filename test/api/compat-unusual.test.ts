@@ -253,7 +253,7 @@ it('replaces 100 references, and no more characters than the longest answer has'
   ]);
   // As many characters as the limit in eight answers, then one more.
   const setAnswer = (characters: number) =>
-    here.sql(`UPDATE tasks SET response = to_jsonb(repeat('a', $2::int)) WHERE id = $1`, [id.slice('msg_'.length), characters]);
+    here.sql(`UPDATE tasks SET response = to_jsonb(repeat('a', $2::int)) WHERE id = $1`, id.slice('msg_'.length), characters);
   await setAnswer(1_024 ** 2);
   expect((await post(8)).body).not.toMatchObject({
     error: { message: expect.stringContaining('An input may refer to answers') },

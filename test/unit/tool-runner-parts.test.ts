@@ -1,9 +1,12 @@
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import runToolsCommand from '../../src/main/commands/tools.ts';
+import { readConfig } from '../../src/main/config.ts';
 import { startConfined } from '../../src/toolrunner/confined.ts';
 import { findConfinement } from '../../src/toolrunner/confinement.ts';
 import { installToolPackages } from '../../src/toolrunner/index.ts';
@@ -151,3 +154,29 @@ describe('an environment for tools that cannot be made', () => {
     await rm(home, { recursive: true });
   });
 });
+
+it.each([
+  [false, ['This created the environment for tools. Restart all running Perdura processes so that they use it.']],
+  [true, []],
+])(
+  '`perdura tools install` uses the interpreter that is set, and says if the environment is new (there was one: %s)',
+  async (exists, more) => {
+    const home = await mkdtemp(join(tmpdir(), 'perdura-tools-'));
+    const python = join(home, 'python');
+    const inside = join(home, 'tools-venv/bin/python');
+    const facts = JSON.stringify({ executable: python, version: '3.12.0' });
+    const make = `mkdir -p ${home}/tools-venv/bin && cp ${python} ${inside}`;
+    await writeFile(
+      python,
+      `#!/bin/sh\nif [ "$2" = venv ]; then ${make}; elif [ "$1" = -m ]; then exit 0; else echo '${facts}'; fi\n`,
+    );
+    await chmod(python, 0o755);
+    if (exists) execFileSync('sh', ['-c', make]);
+    const lines: string[] = [];
+    vi.spyOn(process.stdout, 'write').mockImplementation(((text: string) => lines.push(text.trim()) > 0) as never);
+    onTestFinished(() => void vi.restoreAllMocks());
+    await runToolsCommand(readConfig({ PERDURA_HOME: home, TOOLRUNNER_PYTHON: python }), ['install', 'one', 'two']);
+    expect(lines).toEqual([`Installed for custom tools: one, two (${inside})`, ...more]);
+    await rm(home, { recursive: true });
+  },
+);
