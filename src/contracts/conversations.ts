@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { CompatItem, openai } from './compat.ts';
+import { openai } from './compat.ts';
+import { CompatItem } from './compat-requests.ts';
 import { endpoint } from './endpoint.ts';
 
 const ID = 'conv_0197a0c4-6b1e-7c3a-9f57-0d2c5a1be001';

@@ -4,15 +4,14 @@ import { mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
-import { ENGINE_FILE, SEARCH_ATTRIBUTES } from '../temporal/names.ts';
 import { msToTs } from '../vendor/temporal-internals.ts';
-import { FAIR_QUEUES, mayBeFair } from './fair-queues.ts';
 import { type Log, readJsonFile, readTail, replaceFile, trimLog } from './files.ts';
 import { hasOpen, listens } from './listening.ts';
 import { findFreePort, loadPort, savePort } from './ports.ts';
 import { endProcess, findCommand, findMark, isAlive, type ProcessMark } from './processes.ts';
 import type { Restartable } from './supervision.ts';
 import { startUiGuard } from './temporal-guard.ts';
+import { buildTuning, formatSettings, type Tuning, toDatabasePath } from './temporal-tuning.ts';
 
 export { findTemporal } from './temporal-finder.ts';
 
@@ -59,51 +58,6 @@ interface Places {
 }
 
 const HOST = '127.0.0.1';
-/**
- * By default, a development server waits for a 50 ms tick before each task and syncs its disk at each transaction; these
- * settings make it six times faster. The journal survives any crash of a process. After a power loss, the last moments may be
- * missing here and are repaired from Postgres.
- */
-const TUNING = [
-  ...['journal_mode=wal', 'synchronous=normal'].flatMap((pragma) => ['--sqlite-pragma', pragma]),
-  ...[
-    'history.transferProcessorMaxPollRPS=10000',
-    'history.timerProcessorMaxPollRPS=10000',
-    'history.transferProcessorUpdateAckInterval="2s"',
-    'history.timerProcessorUpdateAckInterval="2s"',
-    'history.visibilityProcessorUpdateAckInterval="2s"',
-    'system.enableActivityEagerExecution=true',
-    // Otherwise the server would read the list of search attributes from its database at each use. They are registered before
-    // it serves.
-    'system.forceSearchAttributesCacheRefreshOnRead=false',
-    // Each run in memory takes two entries, ended runs included; the default is 128,000 entries.
-    'history.hostLevelCacheMaxSize=1000',
-    // A frozen or disconnected client would lose the tasks that the server gives it: its requests for work expire within three
-    // seconds.
-    'frontend.keepAliveTime="1s"',
-    'frontend.keepAliveTimeout="2s"',
-    // The server's HTTP API has no authentication and is not needed, so it accepts only an impossible host name.
-    'frontend.httpAllowedHosts=["closed.invalid"]',
-  ].flatMap((value) => ['--dynamic-config-value', value]),
-  ...SEARCH_ATTRIBUTES.flatMap((name) => ['--search-attribute', `${name}=Keyword`]),
-  '--log-level',
-  'error',
-];
-interface Tuning {
-  /** The environment for the server. It trades memory for fewer garbage collections, up to a limit. */
-  environment: string[];
-  flags: string[];
-}
-
-/** Returns the settings that suit the current state of the server's database. */
-const buildTuning = async ({ home, memory_mib = 384 }: Pick<TemporalOptions, 'home' | 'memory_mib'>): Promise<Tuning> => ({
-  environment: ['GOGC=400', `GOMEMLIMIT=${memory_mib}MiB`],
-  flags: [
-    ...TUNING,
-    ...((await mayBeFair(toDatabasePath(home))) ? FAIR_QUEUES.flatMap((value) => ['--dynamic-config-value', value]) : []),
-  ],
-});
-const formatSettings = ({ environment, flags }: Tuning) => [...environment, ...flags].join(' ');
 const UI_PORT = 8_233;
 const ATTEMPTS = 3;
 const START_LIMIT_MS = 60_000;
@@ -142,8 +96,6 @@ export async function startTemporal(options: TemporalOptions): Promise<Temporal>
     },
   };
 }
-
-const toDatabasePath = (home: string) => join(home, ENGINE_FILE);
 
 /**
  * True if a process serves this database. One that has just been started has not opened the database yet, but names it in its

@@ -79,7 +79,7 @@ export function doctorChecks(core: SharedServices, { engine, client, epoch }: Ru
       const tasks = await store.tasks.listUnfinished(toGraceSpan(new Date(), SETTLED_MS));
       const states = await Promise.all(tasks.slice(0, LOOKED_AT).map(({ task_id }) => engine.state(task_id)));
       const strays = tasks
-        .filter((_, index) => ['closed', 'unknown'].includes(states[index] ?? '') && !tasks[index]?.record_behind)
+        .filter(({ record_behind }, index) => ['closed', 'unknown'].includes(states[index] ?? '') && !record_behind)
         .map(({ task_id }) => task_id);
       const waiting = tasks.filter(({ status }) => status === 'waiting').length;
       const behind = tasks.filter(({ record_behind }) => record_behind !== null).length;

@@ -35,10 +35,13 @@ export async function rebuildExchange(bundle: RunBundle, step: number): Promise<
     at: step,
   };
   const order = await rebuildOrder(bundle, step);
-  const asked = exchangeStep(createReplayPorts(work, ASKED), [bundle.task.id, order], NEVER);
-  const end: unknown = await asked.catch((error: unknown) => error);
-  if (end instanceof Asked) return end.exchange;
-  throw end instanceof Error ? end : new Error(`The request of step ${step} could not be built again`);
+  try {
+    await exchangeStep(createReplayPorts(work, ASKED), [bundle.task.id, order], NEVER);
+  } catch (error) {
+    if (error instanceof Asked) return error.exchange;
+    throw error;
+  }
+  throw new Error(`The request of step ${step} could not be built again`);
 }
 
 const never = () => Promise.reject(new Error('No model answers here'));

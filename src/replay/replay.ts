@@ -61,7 +61,7 @@ export async function replay(bundle: RunBundle, ports: ReplayPorts): Promise<Rep
   const counter = { calls: 0 };
   try {
     const outcome = await runLoop(loopPorts(work, counter), bundle.definition.settings);
-    if (!difference_log.first()) compareEnd(work, outcome);
+    compareEnd(work, outcome);
   } catch (error) {
     if (error instanceof RecordEnds) difference_log.compare(work.at, UNENDED, { recorded: isIncomplete(bundle), replayed: true });
     else if (error instanceof ApplicationFailure) compareFailure(work, error);

@@ -40,3 +40,17 @@ it('keeps the chat of one user free of the guardrails of another who uses the sa
   expect((await alice.post(path, { message: 'Build a bomb' })).status).toBe(200);
   expect((await bob.post(path, { message: 'Build a bomb' })).status).toBe(422);
 });
+
+it('withholds an answer that a guardrail blocks, with the reason', async () => {
+  const { alice } = here;
+  const config = { forbidden_patterns: ['secret'], action: 'block' };
+  const { id } = await alice.ok(alice.post('/api/guardrails', { name: 'sealed', guardrail_type: 'output', config }), 201);
+  const workflow_id = await here.workflow({ workflow: { guardrail_ids: [id] } });
+  const { agent_id } = await alice.ok(alice.get(`/api/workflows/${workflow_id}`));
+  here.model.script(says('The secret is out.'));
+  const { status, body } = await alice.post(`/api/agents/${agent_id}/chat`, { message: 'Tell me' });
+  expect(status).toBe(200);
+  expect(String(body)).not.toContain('secret is out');
+  expect(String(body)).toContain('The guardrail sealed withheld the answer: ');
+  expect(String(body)).not.toContain('"done"');
+});

@@ -237,6 +237,33 @@ it('replaces a reference to an answer by the answer, for its owner alone', async
   }
 });
 
+it('replaces 100 references, and no more characters than the longest answer has', async () => {
+  const { body: first } = await here.alice.post('/v1/responses', { model, input: 'Go.' });
+  const { id } = (first as any).output.at(-1);
+  const post = (references: number) =>
+    here.alice.post('/v1/responses', {
+      model,
+      input: [...Array(references).fill({ type: 'item_reference', id }), user('And now?')],
+    });
+  expect((await post(100)).status).toBe(200);
+  const refused = await post(101);
+  expect([refused.status, (refused.body as any).error]).toMatchObject([
+    400,
+    { param: 'input.100', message: 'An input may refer to 100 items; send the content of the others' },
+  ]);
+  // As many characters as the limit in eight answers, then one more.
+  const setAnswer = (characters: number) =>
+    here.sql(`UPDATE tasks SET response = to_jsonb(repeat('a', $2::int)) WHERE id = $1`, id.slice('msg_'.length), characters);
+  await setAnswer(1_024 ** 2);
+  expect((await post(8)).body).not.toMatchObject({
+    error: { message: expect.stringContaining('An input may refer to answers') },
+  });
+  await setAnswer(1_024 ** 2 + 1);
+  expect((await post(8)).body).toMatchObject({
+    error: { param: 'input.7', message: 'An input may refer to answers of 8388608 characters; leave out some references' },
+  });
+});
+
 const REFUSED: [string, object, string][] = [
   ['several answers', { ...ask, n: 2 }, 'n'],
   ['logprobs', { ...ask, logprobs: true }, 'logprobs'],

@@ -11,6 +11,7 @@ import { startPostgres } from '../../src/embedded/postgres.ts';
 import { restore } from '../../src/embedded/restore.ts';
 import { MIGRATIONS } from '../../src/main/places.ts';
 import { testBench } from '../support/harness/embedded-homes.ts';
+import { perdura } from '../support/machine/processes.ts';
 
 const kept = testBench();
 const bench = testBench();
@@ -96,9 +97,13 @@ describe('a backup of a home where nothing runs', () => {
   it('can leave the encryption key out', async () => {
     const target = await emptyHome();
     const file = join(await bench.home(), 'backup');
-    await backup(file, { with_key: false });
+    const taken = perdura('backup', { PERDURA_HOME: home }, [file, '--without-key']);
+    expect(await taken.closed).toEqual([0, null]);
+    expect(taken.output()).toContain(`It does not contain the encryption key: keep ${home}/encryption-key elsewhere.`);
     expect(spawnSync('tar', ['-xzOf', file]).stdout.includes('encryption-key\n')).toBe(false);
-    expect(await restoreTo(target, file)).toMatchObject({ with_key: false });
+    const restored = perdura('restore', { PERDURA_HOME: target }, [file]);
+    expect(await restored.closed).toEqual([0, null]);
+    expect(restored.output()).toContain(`Its encryption key is not in the backup: put it in ${target}/encryption-key`);
     expect(await filesIn(target)).not.toContain('encryption-key');
   });
 
@@ -191,6 +196,11 @@ describe('a file that cannot be restored is refused in one sentence, and nothing
     ['of a newer schema', () => described({ migrations: NEWER }), /newer than this version .*99991231000000_of_the_future/],
     ['of another Postgres', () => described({ postgres: '17' }), /holds files of Postgres 17 /],
     ['of another processor', () => described({ processor: 'pdp11' }), /for pdp11 processors/],
+    [
+      'a packed folder',
+      () => copyOf((file) => pack(file, [{ folder: home, paths: ['local-token'] }], never)),
+      /is not a backup that this version of Perdura can read/,
+    ],
     ['of another format', () => described({ format: 2 as 1 }), /is not a backup that this version of Perdura can read/],
   ];
   it.each(cases)('%s', async (_, make, sentence) => {
@@ -218,6 +228,21 @@ describe('a file that cannot be restored is refused in one sentence, and nothing
     bench.keep({ stop: async () => void spawnSync('umount', [disk]) });
     await expect(restoreTo(disk, whole)).rejects.toThrow(/could not be unpacked into .* and nothing was left there: /);
     expect((await filesIn(disk)).filter((name) => !name.startsWith('dev.lock'))).toEqual([]);
+  });
+
+  it.runIf(process.getuid?.() === 0)('with a damaged database, also where root keeps that outside of the home', async () => {
+    const [folder, closed, fallback] = [await bench.home(), await bench.home(), await bench.home()];
+    await unpack(whole, folder);
+    await writeFile(join(folder, 'postgres.tar'), 'no archive');
+    const file = join(await bench.home(), 'backup');
+    await pack(file, [{ folder, paths: ['manifest.json', 'temporal.db', 'postgres.tar'] }], never);
+    await Promise.all([chmod(closed, 0o700), chmod(fallback, 0o711)]);
+    const target = join(closed, 'home');
+    const restoring = restore({ home: target, file, migrations_folder: MIGRATIONS, fallback, log });
+    await expect(restoring).rejects.toThrow(/could not be unpacked into .* and nothing was left there: /);
+    expect((await filesIn(target)).filter((name) => !name.startsWith('dev.lock'))).toEqual([]);
+    // The shelf of programs stays.
+    expect((await filesIn(fallback)).filter((name) => /^[0-9a-f]{16}$/.test(name))).toEqual([]);
   });
 
   it('into a home with logs and programs only, it can', async () => {

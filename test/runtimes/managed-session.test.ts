@@ -272,7 +272,12 @@ describe('the session of a run that has ended', () => {
     await end({ archived: true });
     expect(vendor.sessions[0]?.archived_at).toBeNull();
     await end({});
-    expect(vendor.sessions[0]?.archived_at).toEqual(expect.any(String));
+    const { archived_at } = vendor.sessions[0]!;
+    expect(archived_at).toEqual(expect.any(String));
+    // An archived session is not archived a second time.
+    vendor.refuse({ status: 400, path: /archive/ });
+    await end({});
+    expect(vendor.sessions[0]).toMatchObject({ archived_at });
   });
 });
 

@@ -7,6 +7,7 @@ import { ModelFailure } from '../../src/domain/model-failure.ts';
 import { REPLY_CHARACTERS } from '../../src/domain/normalise.ts';
 import { ANSWER_TOO_LARGE, OutsideRefused } from '../../src/domain/outside.ts';
 import { redactor } from '../../src/domain/redaction.ts';
+import { NO_EXCHANGE_USAGE } from '../../src/domain/usage.ts';
 import { exchangeBounds } from '../../src/runtimes/bounded.ts';
 import { collectReply } from '../../src/runtimes/chat-reply.ts';
 import { toModelFailure } from '../../src/runtimes/failures.ts';
@@ -129,6 +130,29 @@ it('whatever else goes wrong with an answer is a failure of the model, which is 
     const failed = await failure(runtime.exchange(exchangeOf(), () => {}, new AbortController().signal));
     expect(failed).toMatchObject({ code: 'bad_model_response', recoverable: true });
   }
+});
+
+it.each([
+  [false, 19],
+  [true, 13],
+])('what was not reported of an answer that is too large is estimated once (estimated: %s)', async (estimated, total_out) => {
+  const usage = { ...NO_EXCHANGE_USAGE, total_in: 7, total_out: 13 };
+  const large: ModelReply = {
+    text: 'x'.repeat(REPLY_CHARACTERS + 1),
+    calls: [],
+    finish: 'stop',
+    model: null,
+    usage,
+    extra: null,
+  };
+  const runtime = exchangeBounds({ total_ms: 60_000, silence_ms: null }).limitRuntime({
+    exchange: async (_, emit) => {
+      emit('Fifteen words it is not.');
+      return { reply: { ...large, estimated }, cursor: null };
+    },
+  });
+  const failed = await failure(runtime.exchange(exchangeOf(), () => {}, new AbortController().signal));
+  expect(failed).toMatchObject({ code: 'model_answer_too_large', answer: { usage: { total_in: 7, total_out } } });
 });
 
 it.each([

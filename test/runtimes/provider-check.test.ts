@@ -96,6 +96,11 @@ describe('the default model', () => {
       'The endpoint lists its models, but small does not answer (Not so): correct default_model or the access of the key',
     ],
     [
+      'is not blamed for a key that is refused as a bad request',
+      asked(refused(400, 'API key expired.'), refused(400, 'API key expired.')),
+      'The endpoint wants a key (401: API key expired): store one as a token and name it in api_key_token_name',
+    ],
+    [
       'may be unknown where it is the only one',
       asked(refused(404, 'Gone.'), refused(404, 'Gone.')),
       'The endpoint has no model small (Gone): correct default_model',

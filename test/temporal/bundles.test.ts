@@ -531,6 +531,12 @@ describe('perdura replay', () => {
       code: 1,
       output: expect.stringMatching(/DIFFERENT .*step 4: .*\n {2}recorded: .*\n {2}replayed: /),
     });
+    const changed = JSON.parse(text) as RunBundle;
+    changed.steps[2]!.tool_calls[0]!.call_id = 'by hand';
+    const { output: renamed } = await run('renamed', JSON.stringify(changed));
+    expect(renamed).toMatch(/step 3: the call 3-1\n {2}recorded: nothing\n {2}replayed: \{/);
+    const { output: long } = await run('long', text.replace('"prompt": "What', `"prompt": "${'w'.repeat(700)} What`));
+    expect(long).toMatch(/step 1: the prompt\n {2}recorded: "w{599} … \(719 characters\)\n {2}replayed: "What is 17 \+ 25\?"\n/);
     expect(await run('broken', '{"format": ')).toMatchObject({ code: 2, output: expect.stringContaining('Not valid JSON') });
     expect(await run('foreign', '{"a": 1}')).toMatchObject({
       code: 2,

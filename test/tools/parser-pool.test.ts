@@ -53,6 +53,21 @@ describe('the parser pool', () => {
     expect(await pool.run('page', 'still here', rules())).toBe('still here');
   });
 
+  it.runIf(process.platform === 'linux').each([
+    ['SIGABRT', 'memory'],
+    ['SIGTRAP', 'memory'],
+    ['SIGKILL', 'ended'],
+  ] as const)('takes a process that %s has ended for one that failed with %s', async (signal, kind) => {
+    const others = listParsers();
+    const own = createParserPool({ processes: 1 });
+    await own.run('page', 'first', rules());
+    const [pid] = listParsers().filter((one) => !others.includes(one));
+    const outcome = kindOf(own.run('request', unique, rules()));
+    process.kill(Number(pid), signal);
+    expect(await outcome).toBe(kind);
+    await own.close();
+  });
+
   it('leaves a process to others while one principal keeps asking', async () => {
     const own = createParserPool({ processes: 2 });
     const long = [1, 2].map(() => kindOf(own.run('request', unique, rules())));

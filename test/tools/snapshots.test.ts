@@ -1,7 +1,9 @@
 import { execFileSync } from 'node:child_process';
+import { createHash, randomBytes } from 'node:crypto';
 import { chmodSync, lstatSync, mkdirSync, mkdtempSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readConfig } from '../../src/main/config.ts';
 import { type Layer, restoreLayers, storeLayer } from '../../src/tools/snapshots/layer.ts';
@@ -56,6 +58,21 @@ async function restored(layers: Pick<Layer, 'chunks'>[], where: ReturnType<typeo
   const directory = folder();
   await restoreLayers(directory, layers, where);
   return directory;
+}
+
+const WHERE = {
+  prefix: 'workspaces/crafted/',
+  get objects() {
+    return store.objects;
+  },
+  signal,
+};
+
+/** Stores the bytes of a layer as they are. */
+async function putLayer(content: Buffer): Promise<Pick<Layer, 'chunks'>> {
+  const name = createHash('sha256').update(content).digest('hex');
+  await store.objects.put(WHERE.prefix + name, content, signal);
+  return { chunks: [name] };
 }
 
 describe('layers of a workspace', () => {
@@ -163,6 +180,38 @@ describe('layers of a workspace', () => {
     await expect(restored(layers, where)).rejects.toThrow(/has lost workspaces.*, a part of this run's workspace/);
   });
 
+  it.each<[string, object, string, RegExp]>([
+    ['that ends within a file', { nodes: [{ path: 'a', kind: 'file', size: 7 }], removed: [] }, 'abc', /ends early$/],
+    ['with a name longer than any', { nodes: [{ path: 'x'.repeat(300), kind: 'directory' }], removed: [] }, '', /ENAMETOOLONG/],
+  ])('are not restored from one %s', async (_, change, content, sentence) => {
+    await expect(restored([await putLayer(gzipSync(`${JSON.stringify(change)}\n${content}`))], WHERE)).rejects.toThrow(sentence);
+  });
+
+  it('are not restored from one whose list of changes is longer than any', async () => {
+    const mebibyte = gzipSync(Buffer.alloc(1_024 ** 2));
+    const layer = await putLayer(Buffer.concat(Array<Buffer>(257).fill(mebibyte)));
+    await expect(restored([layer], WHERE)).rejects.toThrow('A part of the workspace has no end of its list');
+  });
+
+  it('whose bytes end with a chunk have no chunk after it', async () => {
+    const chunk = 4 * 1_024 ** 2;
+    const sizes: number[] = [];
+    const objects = { ...store.objects, put: async (_: string, content: Uint8Array) => void sizes.push(content.length) };
+    const directory = folder();
+    const content = randomBytes(chunk);
+    // Random bytes are not compressed: each that is left out shortens the layer by one.
+    for (let size = chunk, excess = 1_009; excess !== 0; size -= excess) {
+      writeFileSync(join(directory, 'file'), content.subarray(0, size));
+      sizes.length = 0;
+      const { bytes } = await storeLayer(directory, findTreeChange(new Map(), await readTree(directory)), {
+        ...place(),
+        objects,
+      });
+      excess = bytes - chunk;
+    }
+    expect(sizes).toEqual([chunk]);
+  });
+
   it('are read of directories that a tool has closed', async () => {
     const directory = folder();
     mkdirSync(join(directory, 'closed'));
@@ -199,6 +248,14 @@ describe('an object store', () => {
       .catch((error: Error) => error);
     expect((failure as Error).message).toMatch(sentence);
     expect((failure as Error).message).not.toContain('S3RVER');
+  });
+
+  it('that refuses to read is not taken for one without the object', async () => {
+    const settings = parseS3Settings(readConfig({ ...store.env, S3_BUCKET: 'missing' }))!;
+    await expect(createS3Store(settings, fetch).get('key', signal)).rejects.toThrow(/missing answered GET with 404 NoSuchBucket/);
+    const proxy = async () => new Response('<html>No</html>', { status: 403, statusText: 'Forbidden' });
+    const behind = createS3Store(parseS3Settings(readConfig(store.env))!, proxy);
+    await expect(behind.get('key', signal)).rejects.toThrow(/answered GET with 403 Forbidden \(S3_BUCKET, S3_ACCESS_KEY_ID\)$/);
   });
 
   it('needs its credentials', () => {

@@ -108,6 +108,11 @@ describe('the chunks of a streamed answer', () => {
     ]);
   });
 
+  it('end with the mark of the end, also if more follows in the same event', async () => {
+    const after = ['data: {"a":7}', 'data: [DONE]', 'data: {"a":11}', 'data: Bye.'].join('\n');
+    expect(await ours([bytes(`${after}\n\n`)])).toEqual({ chunks: [{ a: 7 }], failed: null });
+  });
+
   it('fail without quoting what was sent', async () => {
     const error = await read(answer([bytes('data: {"key": sk-secret}\n\n')]), () => {}).catch((reason: Error) => reason);
     expect(error).toBeInstanceOf(SyntaxError);

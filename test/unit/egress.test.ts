@@ -1,4 +1,7 @@
-import { expect, it } from 'vitest';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:tls';
+import { expect, it, onTestFinished } from 'vitest';
 import { getReason } from '../../src/domain/reason.ts';
 import { createGuardedFetch, isDenied } from '../../src/egress/guarded-fetch.ts';
 import { startReceiver } from '../support/peers/receiver.ts';
@@ -82,5 +85,25 @@ it.each([
   const guarded = createGuardedFetch(['127.0.0.1'], new Set([port]));
   const error = await guarded.fetch(address).catch((reason: unknown) => reason);
   expect(getReason(error)).toContain(`Connections to 127.0.0.1:${port} are not allowed from here: the port belongs to Perdura`);
+  await guarded.close();
+});
+
+it.each([
+  ['localhost', ['localhost']],
+  ['127.0.0.1', []],
+])('names a host to a server over TLS, and no address: %s', async (host, names) => {
+  const asked: string[] = [];
+  const server = createServer({
+    SNICallback(name, done) {
+      asked.push(name);
+      done(new Error('no certificate'));
+    },
+  });
+  server.on('tlsClientError', () => {}).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  const guarded = createGuardedFetch(['127.0.0.0/8', '::1']);
+  await expect(guarded.fetch(`https://${host}:${(server.address() as AddressInfo).port}/`)).rejects.toThrow();
+  expect(asked).toEqual(names);
   await guarded.close();
 });

@@ -209,6 +209,58 @@ describe('a stream with the answer to a call', () => {
     expect(await toolsAt(server).call(callOf('act'), never())).toEqual({ content: 'resumed', failed: false });
     await expect(toolsAt(server).call(callOf('act'), never())).rejects.toThrow(ToolUncertain);
   });
+
+  it.each([
+    ['an error', (response: ServerResponse) => response.writeHead(500).end(), 'HTTP 500'],
+    ['a lost connection', (response: ServerResponse) => response.destroy(), 'other side closed'],
+  ])('is asked for twice, and after %s each time a person decides', async (_what, refuse, reason) => {
+    let asked = 0;
+    const peer = await started(
+      ({ method }, response) => {
+        if (method !== 'tools/call') return false;
+        response.writeHead(200, { 'content-type': 'text/event-stream' }).end('id: 1\ndata:\n\n');
+        return true;
+      },
+      (response, request) => {
+        if (request.headers['last-event-id'] !== '1') return response.writeHead(405).end();
+        asked += 1;
+        return refuse(response);
+      },
+    );
+    await expect(toolsAt(overHttp(peer.url)).call(callOf('act'), never())).rejects.toThrow(reason);
+    expect(asked).toBe(2);
+  });
+
+  it('is kept for the calls that go on when another one is stopped, and not taken for that of a later call', async () => {
+    let calls = 0;
+    const asked: unknown[] = [];
+    const peer = await started(
+      ({ method }, response) => {
+        if (method !== 'tools/call') return false;
+        calls += 1;
+        if (calls === 3) return false;
+        response.writeHead(200, { 'content-type': 'text/event-stream' }).end(`id: ${calls === 2 ? 2 : 1}\ndata:\n\n`);
+        return true;
+      },
+      (response, request) => {
+        const last_id = request.headers['last-event-id'];
+        if (last_id === undefined) return response.writeHead(405).end();
+        response.writeHead(asked.includes(last_id) ? 400 : 500).end();
+        return asked.push(last_id);
+      },
+    );
+    const server = overHttp(peer.url);
+    const halt = new AbortController();
+    const stopped = toolsAt(server).call(callOf('act'), halt.signal);
+    const other = toolsAt(server).call(callOf('act'), never());
+    await expect.poll(() => asked.toSorted(), { timeout: 5_000 }).toEqual(['1', '2']);
+    // Once this call is answered, both refusals have arrived.
+    expect(await toolsAt(server).call(callOf('act'), never())).toMatchObject({ content: 'acted' });
+    halt.abort(new Error('halted'));
+    await expect(stopped).rejects.toThrow('halted');
+    await expect(other).rejects.toThrow(ToolUncertain);
+    await expect(toolsAt(server).call(callOf('act'), never())).rejects.toThrow(ToolUncertain);
+  });
 });
 
 it.each([

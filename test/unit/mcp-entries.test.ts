@@ -194,6 +194,8 @@ describe('a server', () => {
   it('warns of fields that no server has here', () => {
     const { warnings } = parseMcpEntry('x', { command: 'x', autoApprove: [], cwd: '.' });
     expect(warnings.map(({ path }) => path)).toEqual(['mcpServers.x.autoApprove', 'mcpServers.x.cwd']);
+    const { entry, warnings: others } = parseMcpEntry('x', { command: 'x', tools: { a: true } });
+    expect([entry, others.map(({ path }) => path)]).toEqual([{ command: 'x' }, ['mcpServers.x.tools']]);
   });
 
   it.each([

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { PassThrough } from 'node:stream';
-import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { PinnedMcpServer } from '../../src/domain/definition.ts';
 import type { ToolEffect } from '../../src/domain/effects.ts';
 import { findOutage } from '../../src/domain/outages.ts';
@@ -13,6 +13,7 @@ import type { McpConnection } from '../../src/tools/mcp/connection.ts';
 import { discover } from '../../src/tools/mcp/discover.ts';
 import { withoutDumps } from '../../src/tools/mcp/failures.ts';
 import { createParamHeaders } from '../../src/tools/mcp/header-params.ts';
+import { labelAnswer } from '../../src/tools/mcp/http-bodies.ts';
 import { listTools } from '../../src/tools/mcp/listing.ts';
 import { fillPrompt } from '../../src/tools/mcp/prompts.ts';
 import { toResourceOutcome } from '../../src/tools/mcp/resources.ts';
@@ -133,6 +134,24 @@ describe('a result', () => {
       ),
       failed: true,
     });
+  });
+
+  it.each(['application/json', 'text/event-stream'])('of %s that is larger than is read when it has begun, too', async (type) => {
+    const fetch = limitFetchBytes(globalThis.fetch, { ...BYTE_LIMITS, message: 1_000_000 });
+    const peer = await answering((response) => {
+      response.writeHead(200, { 'content-type': type }).write(type === 'application/json' ? '{"x":"' : 'data: {"x":"');
+      response.end('x'.repeat(5_000_000));
+    });
+    expect(await call(overHttp(peer.url), openOwnBench({ fetch }))).toEqual({
+      content: expect.stringMatching(/^mcp_answer_too_large: The MCP server odd made the call/),
+      failed: true,
+    });
+  });
+
+  it('begins after the blank parts that keep its connection open', async () => {
+    const parts = ['\n', ' \n', '', 'da', 'ta: 7\n\n'].map((text) => new TextEncoder().encode(text));
+    const labelled = await labelAnswer(new Response(ReadableStream.from(parts)));
+    expect([labelled.headers.get('content-type'), await labelled.text()]).toEqual(['text/event-stream', 'data: 7\n\n']);
   });
 
   it.each([
@@ -316,6 +335,24 @@ describe('a connection that was not used for a while', () => {
   });
 });
 
+it('a call that a server refuses is not made in another session because the server does not answer a ping', async () => {
+  const asked: string[] = [];
+  const peer = await started(({ id, method }, response) => {
+    asked.push(method);
+    if (method === 'ping') return true;
+    return method === 'tools/call' && reply(response, id, { error: { code: -32602, message: 'No city' } });
+  });
+  const within = AbortSignal.timeout;
+  vi.spyOn(AbortSignal, 'timeout').mockImplementation((ms) => within(ms === 5_000 ? 50 : ms));
+  onTestFinished(() => void vi.restoreAllMocks());
+  expect(await call(overHttp(peer.url))).toMatchObject({ content: expect.stringContaining('No city'), failed: true });
+  expect(asked.filter((method) => ['initialize', 'tools/call', 'ping'].includes(method))).toEqual([
+    'initialize',
+    'tools/call',
+    'ping',
+  ]);
+});
+
 it('a call that a server has made and refused is not made again, although the server has lost the session', async () => {
   const peer = await started((message, response, request) => {
     const session = request.headers['mcp-session-id'] as string | undefined;
@@ -368,7 +405,7 @@ describe('a worker that shuts down', () => {
 function startProcess(
   counts: { starts: number; kills: number },
   onPing: () => void,
-  { knows_handshake = true } = {},
+  { knows_handshake = true, onMessage = (_method: string): unknown => undefined } = {},
 ): StartConfined {
   return async () => {
     counts.starts += 1;
@@ -377,6 +414,7 @@ function startProcess(
     const send = (message: object) => stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
     stdin.on('data', (line: Buffer) => {
       const { id, method, params } = JSON.parse(line.toString());
+      onMessage(method);
       const facts = { protocolVersion: params?.protocolVersion, capabilities: {}, serverInfo: { name: 'odd', version: '1' } };
       if (method === 'initialize' && knows_handshake) send({ id, result: facts });
       else if (method === 'ping') onPing();
@@ -419,6 +457,17 @@ describe('a command', () => {
     const { notes } = await found(command('x'), own);
     expect(notes).toMatchObject([{ detail: 'The MCP server odd cannot be reached: odd process' }]);
     expect(counts).toEqual({ starts: 2, kills: 2 });
+  });
+
+  it.each([
+    ['auto', ['server/discover', 'initialize']],
+    ['2025-11-25', ['initialize']],
+  ])('is asked what it speaks, unless a version with a handshake was chosen for it: %s', async (protocol, methods) => {
+    const asked: string[] = [];
+    const onMessage = (method: string) => asked.push(method);
+    const own = openOwnBench({ startConfined: startProcess({ starts: 0, kills: 0 }, () => {}, { onMessage }) });
+    await found({ ...command('x'), protocol }, own);
+    expect(asked.slice(0, methods.length)).toEqual(methods);
   });
 });
 

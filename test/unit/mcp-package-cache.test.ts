@@ -1,6 +1,6 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createMcpPackages } from '../../src/tools/mcp/packages/cache.ts';
@@ -50,6 +50,58 @@ async function programOf(folder: string, { line, env, version, address }: Instal
   const [command = '', ...args] = line.split(' ');
   return (await packages.program(parsePackageLaunch(command, args)!, env)).command;
 }
+
+describe('an installation of a package', () => {
+  const launch = parsePackageLaunch('npx', ['files@7'])!;
+  async function install(run: StartConfined) {
+    const folder = await mkdtemp(join(home, 'one-'));
+    let key = '';
+    const lock = async (file: string) => {
+      key = basename(file, '.lock');
+      return async () => {};
+    };
+    const packages = createMcpPackages({
+      ...{ folder, startConfined: run, max_bytes: 1e9, total_bytes: 1e9, lock, interpreter: undefined as never },
+      registries: { npm: undefined, pypi: undefined },
+    });
+    return { program: () => packages.program(launch, {}), folder, key: () => key };
+  }
+
+  it('that another machine has completed meanwhile is that of the other machine', async () => {
+    installed = [];
+    const { program, folder, key } = await install(async (command, signal) => {
+      const theirs = {
+        registry: 'npm',
+        specs: launch.specs,
+        directory: 'theirs',
+        installed_at: '2026-01-01T00:00:00Z',
+        bytes: 7,
+      };
+      await mkdir(join(folder, 'theirs/node_modules/.bin'), { recursive: true });
+      await writeFile(join(folder, 'theirs/node_modules/.bin/files'), '');
+      await writeFile(join(folder, `${key()}.json`), JSON.stringify(theirs));
+      return startConfined(command, signal);
+    });
+    expect((await program()).command).toBe(join(await realpath(folder), 'theirs/node_modules/.bin/files'));
+    expect((await readdir(folder)).sort()).toEqual([`${key()}.json`, 'theirs']);
+  });
+
+  it.each<[string, StartConfined, string]>([
+    [
+      'whose command fails without a word',
+      (async () => {
+        const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
+        return { stdin, stdout, stderr, exit: Promise.resolve(7) };
+      }) as never,
+      'npm ended with exit code 7',
+    ],
+    ['whose command cannot be started', () => Promise.reject(new Error('There is no sandbox')), 'There is no sandbox'],
+  ])('%s is reported with its reason', async (_, run, reason) => {
+    const { program, folder } = await install(run);
+    await expect(program()).rejects.toThrow(reason);
+    expect(await readdir(folder)).toEqual([]);
+  });
+});
 
 describe('a package of an MCP server is shared', () => {
   const OTHER = 'https://other.example';

@@ -3,6 +3,8 @@ import type { ServerResponse } from 'node:http';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import type { ToolEffect } from '../../src/domain/effects.ts';
 import { discover } from '../../src/tools/mcp/discover.ts';
+import { McpLost } from '../../src/tools/mcp/failures.ts';
+import { waitForTask } from '../../src/tools/mcp/server-tasks.ts';
 import { createMcpTools } from '../../src/tools/mcp/tools.ts';
 import { ToolUncertain } from '../../src/tools/source.ts';
 import { reply, startOddHttpMcpServer } from '../support/peers/odd-http-mcp-server.ts';
@@ -146,6 +148,23 @@ describe('a tool of a server with a handshake', () => {
     });
     await expect(call()).rejects.toThrow(ToolUncertain);
     expect(sent('tools/call')).toHaveLength(1);
+  });
+
+  it('whose connection is closed while its task is in progress may have had its effect, with the reason of the loss', async () => {
+    const ended = new AbortController();
+    const lost = new McpLost('it ended', { sent: true });
+    const waiting = waitForTask(
+      {
+        send: () => Promise.reject(lost),
+        answer: async () => null,
+        onprogress: () => {},
+        cancel: () => {},
+        isClosed: () => true,
+        ended: ended.signal,
+      },
+      { taskId: 't', status: 'working', pollIntervalMs: 100 },
+    );
+    await expect(waiting).rejects.toMatchObject({ message: 'it ended', sent: true });
   });
 
   it('whose task has no id has no answer that can be read', async () => {

@@ -1,4 +1,6 @@
 import dns from 'node:dns';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { openConnection } from '../../src/store/database/reachable.ts';
 
@@ -27,5 +29,18 @@ it('a database that none of several addresses leads to is named with the answer 
   onTestFinished(() => void vi.restoreAllMocks());
   await expect(openConnection('postgres://u@several.test:1/d', 'perdura test')).rejects.toThrow(
     /: connect ECONNREFUSED 127\.0\.0\.1:1; connect ECONNREFUSED 127\.0\.0\.2:1$/,
+  );
+});
+
+it('a database without TLS is named with that answer, which has no code', async () => {
+  const server = createServer((socket) => socket.on('error', () => {}).once('data', () => socket.write('N'))).listen(
+    0,
+    '127.0.0.1',
+  );
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  await expect(openConnection(`postgres://u@127.0.0.1:${port}/d?sslmode=require`, 'perdura test')).rejects.toThrow(
+    /cannot be used \(DATABASE_URL\): The server does not support SSL connections$/,
   );
 });

@@ -119,6 +119,25 @@ const OTHERS: [string, string, (bundle: RunBundle) => void, { step: number; what
     { step: 1, what: 'the reply' },
   ],
   [
+    'was halted before its first step',
+    'memories.json',
+    (bundle) => {
+      Object.assign(bundle, { steps: [], transcript: [] });
+      bundle.end.status = 'halted';
+    },
+    null,
+  ],
+  [
+    'waits until its budget is raised',
+    'exhausted.json',
+    ({ definition, task, end }) => {
+      definition.budget!.on_exhausted = 'wait';
+      task.budget = definition.budget;
+      Object.assign(end, { status: 'waiting', error: null, error_code: null });
+    },
+    null,
+  ],
+  [
     'has no time of its start, from which seconds are counted',
     'memories.json',
     ({ task, definition }) => {
@@ -134,4 +153,10 @@ it.each(OTHERS)('a replay of a run that %s (%s)', async (_what, name, change, di
   change(bundle);
   const found = (await replay(bundle, createOutputGuards(judge))).difference;
   expect(found && { step: found.step, what: found.what }).toEqual(difference);
+});
+
+it('a replay that fails for another reason reports that', async () => {
+  const bundle = JSON.parse(readFileSync(join(FOLDER, 'tools.json'), 'utf8')) as RunBundle;
+  bundle.definition.skills = null as never;
+  await expect(replay(bundle, createOutputGuards(judge))).rejects.toThrow(TypeError);
 });

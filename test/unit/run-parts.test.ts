@@ -1,3 +1,6 @@
+import { mkdir, mkdtemp, rm, statfs, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { AppError } from '../../src/domain/errors.ts';
 import type { SizeSample } from '../../src/domain/sizes.ts';
@@ -5,6 +8,7 @@ import { readConfig } from '../../src/main/config.ts';
 import { sizeChecks } from '../../src/main/size-checks.ts';
 import { createFileKeeper } from '../../src/main/wiring/runs/kept-files.ts';
 import { runSessions } from '../../src/main/wiring/runs/sessions.ts';
+import { ENGINE_FILE } from '../../src/temporal/names.ts';
 
 describe('the session that a provider keeps for a run', () => {
   const AT = new Date(0);
@@ -66,6 +70,12 @@ describe('the session that a provider keeps for a run', () => {
     expect(log.at(-1)).toBe('The session of the task t3 was not ended: no such definition');
   });
 
+  it('is not looked for if another attempt has settled the run', async () => {
+    const { sessions, done, log } = sessionsOf();
+    await sessions.ending(async () => ({ definition_hash: null }) as never)('t2', { status: 'completed' } as never);
+    expect([done, log]).toEqual([[], []]);
+  });
+
   it('is ended later, once for each provider that does not answer', async () => {
     const { sessions, done } = sessionsOf({ refusing: ['far'] });
     await sessions.endLeft();
@@ -123,14 +133,14 @@ describe('the sizes that the doctor shows', () => {
   const before = (hours: number, database: number): SizeSample => ({
     ...{ at: new Date(Date.now() - hours * 3_600_000).toISOString(), database, engine: null, home: null, disk_free: null },
   });
-  const checksOf = (samples: SizeSample[]) => {
+  const checksOf = (samples: SizeSample[], home = '/nowhere/at/all') => {
     const sizes = {
       database: async () => 70_000,
       samples: async () => samples,
       largestTables: async (limit: number) =>
         [7, 5, 3, 2, 1].slice(0, limit).map((thousand) => ({ name: `t${thousand}`, bytes: thousand * 1_000 })),
     };
-    return sizeChecks({ store: { sizes }, setting: { config: readConfig({ PERDURA_HOME: '/nowhere/at/all' }) } } as never);
+    return sizeChecks({ store: { sizes }, setting: { config: readConfig({ PERDURA_HOME: home }) } } as never);
   };
 
   it('name the growth of a day and the four largest tables', async () => {
@@ -138,6 +148,23 @@ describe('the sizes that the doctor shows', () => {
       /^70\.0 kB, 30\.0 kB more a day; largest: t7 7\.0 kB, t5 5\.0 kB, t3 3\.0 kB, t2 2\.0 kB$/,
     );
     expect(await checksOf([])['size of the database']!()).toContain('70.0 kB, growth unknown yet');
+  });
+
+  it.each([
+    [1, 'a day'],
+    [7, '7 days'],
+  ])('name the size of the embedded engine, and that the disk is full in %i days', async (days, text) => {
+    const home = await mkdtemp(join(tmpdir(), 'perdura-sizes-'));
+    const file = join(home, ENGINE_FILE);
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, Buffer.alloc(8_192, 1));
+    const { bavail, bsize } = await statfs(home);
+    const at = new Date(Date.now() - 24 * 3_600_000).toISOString();
+    const earlier = { at, database: 10_000, engine: 4_096, home: null, disk_free: bavail * bsize * (1 + 1 / days) };
+    const checks = checksOf([earlier], home);
+    expect(await checks['size of the engine']!()).toBe('8.2 kB, 4.1 kB more a day');
+    expect(await checks.disk!()).toContain(`, full in about ${text} at this rate`);
+    await rm(home, { recursive: true });
   });
 
   it('are unknown for what this machine does not have', async () => {

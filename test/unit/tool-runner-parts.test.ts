@@ -1,13 +1,19 @@
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import runToolsCommand from '../../src/main/commands/tools.ts';
+import { readConfig } from '../../src/main/config.ts';
 import { startConfined } from '../../src/toolrunner/confined.ts';
+import { findConfinement } from '../../src/toolrunner/confinement.ts';
+import { installToolPackages } from '../../src/toolrunner/index.ts';
 import { startInspector } from '../../src/toolrunner/inspection.ts';
 import { findInterpreter } from '../../src/toolrunner/interpreter.ts';
-import { encodeJob, workspaceName } from '../../src/toolrunner/job.ts';
+import { encodeJob, WorkspaceOutside, workspaceName } from '../../src/toolrunner/job.ts';
+import { shareTop, shareWorkspace } from '../../src/toolrunner/workspaces.ts';
 import { readFrame } from '../../src/toolrunner/zygote.ts';
 
 const shell = (script: string) => ['/bin/sh', '-c', script];
@@ -45,6 +51,17 @@ describe('a workspace', () => {
   it('is below the directory for workspaces, if there is one', () => {
     expect(workspaceName('/work/run', { tier: 'namespaces', workspaces: '/work' })).toBe('run');
     expect(() => workspaceName('/work/run', { tier: 'namespaces', workspaces: null })).toThrow('is not below the directory');
+  });
+
+  it.runIf(process.getuid?.() === 0).each([
+    ['is missing', 'none', WorkspaceOutside],
+    ['lies in a file', 'file/inner', WorkspaceOutside],
+    ['has a name longer than any', 'x'.repeat(300), expect.objectContaining({ code: 'ENAMETOOLONG' })],
+  ])('that %s is not shared', async (_, name, refusal) => {
+    const folder = await mkdtemp(join(tmpdir(), 'perdura-shared-'));
+    await writeFile(join(folder, 'file'), '');
+    for (const share of [shareWorkspace, shareTop]) await expect(share(join(folder, name))).rejects.toThrow(refusal);
+    await rm(folder, { recursive: true });
   });
 
   it('with a path that does not fit into the header of a call is refused', () => {
@@ -86,8 +103,80 @@ describe('a confined command', () => {
     await expect(start('exit 0')).rejects.toThrow('the sandbox ended before the command started');
   });
 
+  it.each([
+    [constants.errno.ENOMEM, 'ENOMEM'],
+    [constants.errno.EACCES, undefined],
+    [null, undefined],
+  ])('that the sandbox cannot start for the error %s has the code %s', async (errno, code) => {
+    const failed = start(`echo '{"failed": "no sandbox", "errno": ${errno}}' >&4; exec 4>&-`);
+    const error = await failed.catch((reason: NodeJS.ErrnoException) => reason);
+    expect([(error as Error).message, (error as NodeJS.ErrnoException).code]).toEqual(['no sandbox', code]);
+  });
+
   it('whose supervisor is killed ends as if it was killed itself', async () => {
     const { exit } = await start(`echo '{"started": true}' >&4; exec 4>&-; kill -9 $$`);
     expect(await exit).toBe(137);
   });
 });
+
+describe.runIf(process.platform === 'linux')('a machine that cannot confine tools', () => {
+  it.each([
+    [undefined, /^namespaces: ENOENT.*; landlock: ENOENT/],
+    ['strict', /^namespaces: ENOENT(?!.*landlock)/],
+  ] as const)('is named with the reason of each tier that was tried, with isolation %s', async (isolation, reasons) => {
+    const lines: string[] = [];
+    const { tier, reason } = await findConfinement({
+      options: { workspaces: '/nowhere/at/all', ...(isolation && { isolation }) },
+      ...{ interpreter: {}, scratch: { socket: () => '/nowhere/socket' }, command: () => [] },
+      log: (line: string) => lines.push(line),
+    } as never);
+    expect([tier, reason, lines]).toEqual([
+      'refused',
+      expect.stringMatching(reasons),
+      [`tools will NOT run: they cannot be confined on this machine (${reason})`],
+    ]);
+  });
+});
+
+describe('an environment for tools that cannot be made', () => {
+  it.each([
+    ['echo on stderr >&2; echo on stdout', ': on stderr'],
+    ['seq 11', ': 4\n5\n6\n7\n8\n9\n10\n11'],
+    ['', ''],
+  ])('is reported with the last lines of %j', async (script, reason) => {
+    const home = await mkdtemp(join(tmpdir(), 'perdura-tools-'));
+    const python = join(home, 'python');
+    const facts = JSON.stringify({ executable: python, version: '3.12.0' });
+    await writeFile(python, `#!/bin/sh\nif [ "$2" = venv ]; then ${script || ':'}; exit 7; fi\necho '${facts}'\n`);
+    await chmod(python, 0o755);
+    const message = `The environment for tools could not be made${reason}`;
+    await expect(installToolPackages({ home, packages: [], python })).rejects.toThrow(new Error(message));
+    await rm(home, { recursive: true });
+  });
+});
+
+it.each([
+  [false, ['This created the environment for tools. Restart all running Perdura processes so that they use it.']],
+  [true, []],
+])(
+  '`perdura tools install` uses the interpreter that is set, and says if the environment is new (there was one: %s)',
+  async (exists, more) => {
+    const home = await mkdtemp(join(tmpdir(), 'perdura-tools-'));
+    const python = join(home, 'python');
+    const inside = join(home, 'tools-venv/bin/python');
+    const facts = JSON.stringify({ executable: python, version: '3.12.0' });
+    const make = `mkdir -p ${home}/tools-venv/bin && cp ${python} ${inside}`;
+    await writeFile(
+      python,
+      `#!/bin/sh\nif [ "$2" = venv ]; then ${make}; elif [ "$1" = -m ]; then exit 0; else echo '${facts}'; fi\n`,
+    );
+    await chmod(python, 0o755);
+    if (exists) execFileSync('sh', ['-c', make]);
+    const lines: string[] = [];
+    vi.spyOn(process.stdout, 'write').mockImplementation(((text: string) => lines.push(text.trim()) > 0) as never);
+    onTestFinished(() => void vi.restoreAllMocks());
+    await runToolsCommand(readConfig({ PERDURA_HOME: home, TOOLRUNNER_PYTHON: python }), ['install', 'one', 'two']);
+    expect(lines).toEqual([`Installed for custom tools: one, two (${inside})`, ...more]);
+    await rm(home, { recursive: true });
+  },
+);

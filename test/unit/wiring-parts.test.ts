@@ -1,11 +1,22 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { AppError } from '../../src/domain/errors.ts';
+import { OutageError } from '../../src/domain/outages.ts';
+import { redactor } from '../../src/domain/redaction.ts';
+import { readConfig } from '../../src/main/config.ts';
+import { openKnowledge } from '../../src/main/wiring/knowledge.ts';
+import { createMcpProbe } from '../../src/main/wiring/mcp-probe.ts';
+import { createMcpSignIns } from '../../src/main/wiring/mcp-sign-ins.ts';
+import { argumentFitter, pageReader } from '../../src/main/wiring/parsers.ts';
 import { prepareSample } from '../../src/main/wiring/prepare-sample.ts';
 import { registerPlugins } from '../../src/main/wiring/register-plugins.ts';
 import { createEvaluationCheck, graderCaller } from '../../src/main/wiring/runs/graders.ts';
 import { getContextWindow, windowFinder, windowKeeper } from '../../src/main/wiring/runtime-options.ts';
 import { getLogOrigin } from '../../src/main/wiring/traces.ts';
+import { ParserFailure } from '../../src/parsers/failure.ts';
 import { listPlugins } from '../../src/toolrunner/index.ts';
+import type { FitArguments } from '../../src/tools/arguments.ts';
+import { reply, startOddHttpMcpServer } from '../support/peers/odd-http-mcp-server.ts';
+import { serverOf } from '../tools/support.ts';
 
 const INSPECTED = { valid: true, error: null, description: 'Adds', inferred_schema: {}, effect: 'read', network: true, env: {} };
 
@@ -91,6 +102,163 @@ describe('an evaluation', () => {
     const callGrader = graderCaller(core as unknown as Parameters<typeof graderCaller>[0]);
     const order = { tool_id: 't3', owner: 'local:alice', call_key: 'k', judged_answer: {} } as never;
     expect(await callGrader(order, new AbortController().signal)).toEqual({ fault });
+  });
+});
+
+describe('a tool that grades', () => {
+  const TOOL = { name: 'exact', is_enabled: true, source_code: '', parameters_schema: {}, network: false };
+  async function grade(more: object, fit: object) {
+    const calls: object[] = [];
+    const core = {
+      store: {
+        customTools: { find: async () => ({ ...TOOL, ...more }) },
+        tokens: { open: async (of: object) => JSON.stringify(of) },
+      },
+      parsers: { run: async () => fit },
+      runner: { run: async (call: object) => [calls.push(call), { result: '{"passed": true}', error: null }].at(1) },
+      setting: { config: readConfig({}) },
+    };
+    const order = { tool_id: 't3', owner: 'local:alice', call_key: 'k', judged_answer: {} } as never;
+    const verdict = await graderCaller(core as never)(order, new AbortController().signal);
+    return { verdict, calls };
+  }
+
+  it.each<[string, object, object, string]>([
+    ['does not take the answer', {}, { faults: ['answer is missing'] }, 'The arguments do not fit: answer is missing. '],
+    [
+      'has a variable without a token',
+      { env_config: { KEY: {} } },
+      { arguments: {} },
+      'The variable KEY is mapped to no stored token',
+    ],
+  ])('and %s is not called, with the reason', async (_, more, fit, reason) => {
+    const { verdict, calls } = await grade(more, fit);
+    expect(verdict).toEqual({ fault: expect.stringContaining(`The custom tool exact was not called: ${reason}`) });
+    expect(calls).toEqual([]);
+  });
+
+  it('is called with its arguments and variables', async () => {
+    const env_config = { KEY: { token_name: 'stored' } };
+    const { calls } = await grade({ env_config }, { arguments: { answer: 7 } });
+    expect(calls).toEqual([
+      expect.objectContaining({ arguments: { answer: 7 }, env: { KEY: expect.stringContaining('"name":"stored"') } }),
+    ]);
+  });
+});
+
+describe('what a parser process refuses', () => {
+  const failing = (error: Error) =>
+    ({ parsers: { run: () => Promise.reject(error) }, setting: { config: readConfig({}) } }) as never;
+  const outcomeOf = (work: Promise<unknown>) => work.catch(({ name, message }: Error) => `${name}: ${message}`);
+
+  it('is the reason why a page cannot be read; another failure is not hidden', async () => {
+    const read = (error: Error) => outcomeOf(pageReader(failing(error))('<p>', 'alice'));
+    expect(await read(new ParserFailure('timeout', 'it takes too long'))).toBe(
+      'Error: the page cannot be read: it takes too long',
+    );
+    expect(await read(new TypeError('a defect'))).toBe('TypeError: a defect');
+  });
+
+  it.each<[string, Error, unknown]>([
+    ['the model reads', new ParserFailure('timeout', 'slow'), { refusal: 'SLOW. The tool was not called' }],
+    ['the model reads', new ParserFailure('memory', 'slow'), { refusal: 'SLOW. The tool was not called' }],
+    ['is tried again', new ParserFailure('busy', 'slow'), 'ToolUnreachable: SLOW'],
+    ['is tried again', new ParserFailure('ended', 'slow'), 'ToolUnreachable: SLOW'],
+    ['is a defect', new TypeError('slow'), 'TypeError: slow'],
+  ])('of the arguments of a call %s: %s', async (_, error, outcome) => {
+    const order = [
+      { name: 'look', parameters: { type: 'object' } },
+      { arguments: { a: 1n }, run: { owner: 'alice' } },
+    ] as const;
+    const sentence = 'The arguments of look could not be checked against its schema: slow';
+    const found = await outcomeOf(argumentFitter(failing(error))(...(order as unknown as Parameters<FitArguments>)));
+    expect(JSON.parse(JSON.stringify(found).replace(sentence, 'SLOW'))).toEqual(outcome);
+  });
+});
+
+describe('a server of MCP', () => {
+  const config = readConfig({});
+  const alice = { key: 'local:alice', access_token: 'x' } as never;
+  const SERVER = { id: 's7', name: 'odd', allowed_tools: [], status: 'error', last_error: null, created_by: 'local:alice' };
+  const probeOf = (found: object, open = async (_: object): Promise<string> => 'x') =>
+    createMcpProbe({
+      store: {
+        mcpListings: { of: async () => new Map() },
+        mcpServers: { findOpened: async () => serverOf(found), setStatus: async () => {} },
+        mcpSignIns: { find: async () => null },
+        tokens: { open },
+      },
+      setting: { config, version: 'test' },
+      ...{ runner: {}, mcp_packages: {}, parsers: {}, secrets: { redact: redactor() } },
+      egress: { configuration: { fetch }, limits: { message: 1e6 } },
+    } as never);
+  const NOBODY = { transport_type: 'http', connection_config: { url: 'http://127.0.0.1:29999/mcp', headers: {} } };
+
+  it.each([
+    [null, 'The server cannot be reached; try again with POST /api/mcps/s7/tools/refresh'],
+    ['It is full', 'It is full; try again with POST /api/mcps/s7/tools/refresh'],
+  ])('that has listed nothing, with the last error %j, has no tools to show', async (last_error, sentence) => {
+    await expect(probeOf(NOBODY).loadTools({ ...SERVER, last_error } as never, alice)).rejects.toThrow(sentence);
+  });
+
+  it('that nobody serves cannot be refreshed, nor asked for its prompts', async () => {
+    const { refresh, listPrompts } = probeOf({ ...NOBODY, name: 'odd' });
+    await expect(refresh(SERVER as never, alice)).rejects.toThrow(/^The MCP server odd cannot be reached: .*ECONNREFUSED/);
+    await expect(listPrompts(SERVER as never, alice)).rejects.toThrow(/^The MCP server odd cannot be reached: .*ECONNREFUSED/);
+  });
+
+  it('that breaks off a request cannot be used', async () => {
+    const peer = await startOddHttpMcpServer(({ id, method, params }, response) => {
+      const facts = { protocolVersion: params?.protocolVersion, serverInfo: { name: 'odd', version: '1' } };
+      if (method === 'initialize') return reply(response, id, { result: { ...facts, capabilities: { prompts: {} } } });
+      return method === 'prompts/list' && response.destroy();
+    });
+    onTestFinished(() => peer.stop());
+    const { listPrompts } = probeOf({ transport_type: 'http', connection_config: { url: peer.url, headers: {} } });
+    await expect(listPrompts(SERVER as never, alice)).rejects.toThrow(/^The MCP server odd cannot be used: /);
+  });
+
+  it('whose token is missing is reported with that reason', async () => {
+    const headers = { authorization: 'Bearer {{token:gone}}' };
+    const open = () => Promise.reject(new Error('There is no stored token named gone'));
+    const { listPrompts } = probeOf({ ...NOBODY, connection_config: { ...NOBODY.connection_config, headers } }, open);
+    await expect(listPrompts(SERVER as never, alice)).rejects.toThrow(/^There is no stored token named gone$/);
+  });
+
+  it('cannot send a browser back to an installation without an address', async () => {
+    const core = { store: {}, setting: { public_url: () => null }, egress: { configuration: { fetch } } };
+    await expect(createMcpSignIns(core as never).begin({ id: 's7', name: 'odd' } as never, alice)).rejects.toMatchObject({
+      code: 'public_url_needed',
+      message: expect.stringContaining('set PERDURA_PUBLIC_URL'),
+    });
+  });
+});
+
+describe('a source of knowledge whose token cannot be opened', () => {
+  const search = (error: Error) =>
+    openKnowledge({
+      store: {
+        knowledgeItems: { search: async () => [] },
+        knowledgeSources: {
+          listOpened: async () => [
+            {
+              id: 'k7',
+              name: 'far',
+              source_type: 'vector_db',
+              connection_config: { url: 'http://127.0.0.1:1', api_key: '{{token:a}}' },
+            },
+          ],
+        },
+        tokens: { open: () => Promise.reject(error) },
+      },
+      ...{ egress: { fetch, rules: {} }, secrets: { redact: redactor() }, embeddings: null, embeddingFetch: fetch },
+    } as never).search({ query: 'x', limit: 3, principal: 'local:alice' });
+
+  it('is left out with a warning, unless the database is down', async () => {
+    const { warnings } = await search(new AppError('forbidden', 'The token a is not yours'));
+    expect(warnings.at(-1)).toBe('The source far was not searched: The token a is not yours');
+    const outage = new OutageError({ code: 'database_unavailable', sentence: 'The database is down' });
+    await expect(search(outage)).rejects.toThrow(outage);
   });
 });
 

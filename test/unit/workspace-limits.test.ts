@@ -59,6 +59,18 @@ describe('a workspace of WORKSPACE_MB and WORKSPACE_FILES', () => {
   });
 });
 
+it('a call that fills its workspace while it runs is ended', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'perdura-limits-'));
+  const outcome = await runWithinLimits(toWorkspaceLimits(SETTINGS), async ({ enter, full }) => {
+    await enter(directory);
+    for (const name of files(18).keys()) await writeFile(join(directory, String(name)), '');
+    await new Promise((_resolve, reject) => full.addEventListener('abort', () => reject(full.reason)));
+    return { content: 'never', failed: false };
+  });
+  expect(outcome).toEqual({ content: TOO_MANY, failed: true });
+  await rm(directory, { recursive: true });
+});
+
 describe('the directory of a run', () => {
   const opened = async (fill: (parent: string, draft: string) => Promise<void>) => {
     const parent = await mkdtemp(join(tmpdir(), 'perdura-workspaces-'));

@@ -10,8 +10,8 @@ export async function listHostedToolErrors(
   values: Partial<StoredAgent>,
   before: StoredAgent | null,
 ): Promise<FieldError[]> {
-  const agent = { provider_id: null, approval_tools: [], approval_guards: [], ...before, ...values };
-  const hosted_tools = (agent.tool_definitions ?? []).flatMap((tool, index) => (isHosted(tool) ? [{ tool, index }] : []));
+  const agent = { provider_id: null, tool_definitions: [], approval_tools: [], approval_guards: [], ...before, ...values };
+  const hosted_tools = agent.tool_definitions.flatMap((tool, index) => (isHosted(tool) ? [{ tool, index }] : []));
   if (hosted_tools.length === 0) return [];
   const changes = (...fields: (keyof StoredAgent)[]) => fields.some((field) => values[field] !== undefined);
   const createError = ({ index }: { index: number }, message: string): FieldError => ({

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { carriesWarnings, type Endpoint, isUpload, type ReplyKind, storesInput } from '../../contracts/endpoint.ts';
@@ -8,6 +7,7 @@ import type { Caller } from '../../identity/caller.ts';
 import { refuseUnpermitted } from '../checks/permission.ts';
 import { type AuditTrail, getMadeId, noteMade } from '../service/audit-trail.ts';
 import type { WatchToken } from '../sign-in/token-ends.ts';
+import { checkIfMatch, computeEtag, serializeRecord } from './etags.ts';
 import { checkUnknownFields, findUnknownFields } from './fields.ts';
 import { FileReply, sendFile } from './file-reply.ts';
 import type { Gate } from './gate.ts';
@@ -17,7 +17,7 @@ import { addOtherNames, needsRecord } from './spellings.ts';
 import { type Frames, sendEvents } from './sse.ts';
 import { NO_UPLOAD, parseUpload, type Upload } from './uploads.ts';
 import { parseQuery, parseWithWarnings, toReply } from './validate.ts';
-import { createWarnings, getShape, getWarnings, listServiceFieldWarnings, type Warnings, withWarnings } from './warnings.ts';
+import { createWarnings, getShape, getWarnings, type Warnings, withWarnings } from './warnings.ts';
 
 /** The parsed and validated input of a handler. */
 export interface RouteInput<P, Q, B> extends Warnings {
@@ -273,37 +273,4 @@ function sendPage(schema: z.ZodType, { request, reply }: Exchange, { items, tota
     reply.header('link', `<${url.pathname}${url.search}>; rel="next"`);
   }
   return reply.type('application/json').send(JSON.stringify(items.map((item) => addOtherNames(schema, toReply(schema, item)))));
-}
-
-/** Serializes the record without the fields that depend on its reader. */
-const serializeRecord = (record: unknown) =>
-  JSON.stringify(record, function (key, value) {
-    return (key === 'needs' || key === 'sign_in') && this === record ? undefined : value;
-  });
-
-const computeEtag = (body: string) => `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;
-
-/**
- * Compares If-Match with the current record: throws 412 if the ETag differs, and warns about fields that only the service sets.
- */
-async function checkIfMatch(
-  { body, reply }: Endpoint,
-  { request, input }: { request: FastifyRequest; input: Warnings },
-  current: (() => Promise<unknown>) | undefined,
-): Promise<void> {
-  const if_match = request.headers['if-match'];
-  const suspects = listServiceFieldWarnings(request.body, { body, reply }, null);
-  const needs_current = current && ((if_match && if_match !== '*') || suspects.length > 0);
-  const now = needs_current ? await current() : undefined;
-  if (if_match && if_match !== '*' && current) refuseStale(if_match, now);
-  if (body && suspects.length > 0)
-    input.warn(...listServiceFieldWarnings(request.body, { body, reply }, JSON.parse(JSON.stringify(now ?? null))));
-}
-
-function refuseStale(if_match: string, now: unknown): void {
-  const tags = if_match.split(',').map((tag) => tag.trim());
-  if (!tags.includes(computeEtag(serializeRecord(now))))
-    throw new AppError('precondition', 'The record has changed since you read it; read it again and repeat your change', {
-      code: 'changed_meanwhile',
-    });
 }

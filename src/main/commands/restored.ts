@@ -24,8 +24,9 @@ export default async function runRestored(config: Config): Promise<void> {
   const database = openDatabase({ url });
   try {
     await requireOwnSchema(database.pool, MIGRATIONS);
-    const done = await noteRestore(database.pool);
-    if (done) say(`Restored: ${describeRestore(done)}`);
+    // Without a condition, a new epoch always begins.
+    const restore = (await noteRestore(database.pool))!;
+    say(`Restored: ${describeRestore(restore)}`);
   } finally {
     await database.close();
   }

@@ -27,8 +27,7 @@ export function bucketChecks({ setting: { config }, egress }: Pick<SharedService
   if (!config.S3_BUCKET) return {};
   return {
     async bucket() {
-      const s3 = parseS3Settings(config);
-      if (s3) await createS3Store(s3, egress.objects).ping(BUCKET_MS);
+      await createS3Store(parseS3Settings(config)!, egress.objects).ping(BUCKET_MS);
       return 'answers';
     },
   };

@@ -89,7 +89,7 @@ export function createMcpProbe({ store, setting, runner, mcp_packages, egress, s
     },
     async refresh(server, caller) {
       const { success, error } = await probe(server, caller);
-      if (!success) throw createUnavailableError(error ?? 'The server cannot be reached');
+      if (!success) throw createUnavailableError(error);
       return loadTools(server, caller);
     },
     loadTools: loadTools,

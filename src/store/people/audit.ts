@@ -35,7 +35,8 @@ export function auditStore({ pool, prisma }: { pool: Queryable; prisma: PrismaCl
     async filterDeleted(operation: string, ids: readonly string[]): Promise<string[]> {
       const where = { operation, resource_id: { in: [...ids] } };
       const entries = await prisma.auditEntry.findMany({ where, select: { resource_id: true } });
-      return [...new Set(entries.flatMap(({ resource_id }) => resource_id ?? []))];
+      const deleted_ids = new Set(entries.map(({ resource_id }) => resource_id));
+      return ids.filter((id) => deleted_ids.has(id));
     },
   };
 }

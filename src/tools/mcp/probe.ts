@@ -6,13 +6,11 @@ import type { ConnectPorts } from './connect-ports.ts';
 import { connect, type McpConnection } from './connection.ts';
 import { toMcpToolRecord } from './listing.ts';
 
-export interface ProbeResult {
-  success: boolean;
+export type ProbeResult = {
   tools: McpListedTool[];
   /** True if the caller's sign-in was sent. */
   signed_in: boolean;
-  error: string | null;
-}
+} & ({ success: true; error: string | null } | { success: false; error: string });
 
 interface ProbePorts extends ConnectPorts {
   version: string;

@@ -147,8 +147,8 @@ export async function openStoredWorkspaces({ parent, objects, record, log }: Opt
   }
 
   const look = setInterval(() => {
-    for (const [task_id, { users, used_at }] of copies) {
-      if (users > 0 || used_at > performance.now() - UNUSED_MS) continue;
+    for (const [task_id, { used_at }] of copies) {
+      if (used_at > performance.now() - UNUSED_MS) continue;
       void inTurn(task_id, async () => (copies.get(task_id)?.users === 0 ? drop(task_id) : undefined)).catch(() => {});
     }
   }, LOOK_MS);

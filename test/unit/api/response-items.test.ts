@@ -5,7 +5,7 @@ import { formatCallId, listToolOutputs } from '../../../src/api/compat/openai/cl
 import { checkItems, toStoredItems } from '../../../src/api/compat/openai/conversation-items.ts';
 import { parsePlacedMessages } from '../../../src/api/compat/openai/messages.ts';
 import { isRecordOnly, selectItems } from '../../../src/api/compat/openai/response-items.ts';
-import type { CompatItem } from '../../../src/contracts/compat.ts';
+import type { CompatItem } from '../../../src/contracts/compat-requests.ts';
 import type { AppError } from '../../../src/domain/errors.ts';
 
 type ItemType = NonNullable<ResponseInputItem['type']>;

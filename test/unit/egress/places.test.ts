@@ -53,6 +53,7 @@ describe('what may be reached', () => {
     ['of a database on its usual port, by the other name', { database_url: 'postgres://127.9.9.9/x' }, [5432]],
     ['of a database on its socket', { database_url: 'postgres:///x' }, [5432]],
     ['of Temporal', { temporal_address: '127.0.0.1:7233' }, [7233]],
+    ['none of Temporal without a port', { temporal_address: 'localhost' }, [0]],
     ['of Temporal on IPv6', { temporal_address: '[::1]:7233' }, [7233]],
     ['of a server on all addresses', { temporal_address: '0.0.0.0:7233' }, [7233]],
     ['of a server on all addresses of IPv6', { temporal_address: '[::]:7233' }, [7233]],

@@ -1,4 +1,4 @@
-import type { CompatItem, CompatMessage } from '../../../contracts/compat.ts';
+import type { CompatItem, CompatMessage } from '../../../contracts/compat-requests.ts';
 import { type Definition, listClientTools, type ToolSpec } from '../../../domain/definition.ts';
 import { AppError } from '../../../domain/errors.ts';
 import { isRecord } from '../../../domain/records.ts';

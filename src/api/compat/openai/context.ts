@@ -1,5 +1,5 @@
 import { v7 as uuid } from 'uuid';
-import type { CompatItem, ResponseRequest } from '../../../contracts/compat.ts';
+import type { CompatItem, ResponseRequest } from '../../../contracts/compat-requests.ts';
 import type { AttachedFile } from '../../../domain/attachments.ts';
 import { conversationLocked, parseConversation } from '../../../domain/conversation.ts';
 import { AppError, notFound } from '../../../domain/errors.ts';

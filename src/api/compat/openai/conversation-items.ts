@@ -1,4 +1,4 @@
-import type { CompatItem } from '../../../contracts/compat.ts';
+import type { CompatItem } from '../../../contracts/compat-requests.ts';
 import type { AttachedFile } from '../../../domain/attachments.ts';
 import type { ConversationItemRow, StoredItem } from '../../../store/runs/conversations.ts';
 import { formatAnswer } from '../runs.ts';

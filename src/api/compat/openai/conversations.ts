@@ -1,5 +1,5 @@
 import { v7 as uuid } from 'uuid';
-import type { CompatItem } from '../../../contracts/compat.ts';
+import type { CompatItem } from '../../../contracts/compat-requests.ts';
 import { conversations } from '../../../contracts/conversations.ts';
 import { notFound } from '../../../domain/errors.ts';
 import { isUuid } from '../../../domain/uuid.ts';

@@ -1,4 +1,4 @@
-import type { CompatItem, CompatMessage } from '../../../contracts/compat.ts';
+import type { CompatItem, CompatMessage } from '../../../contracts/compat-requests.ts';
 import type { TextMessage } from '../../../domain/conversation.ts';
 import { formatToolOutput, isParts } from './client-tools.ts';
 import { FILE_PARTS, type PlacedFile, parseFilePart } from './files.ts';

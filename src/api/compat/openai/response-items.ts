@@ -1,5 +1,5 @@
 import type { Warning } from '../../../contracts/common.ts';
-import type { CompatItem } from '../../../contracts/compat.ts';
+import type { CompatItem } from '../../../contracts/compat-requests.ts';
 import { AppError } from '../../../domain/errors.ts';
 import { isRecord } from '../../../domain/records.ts';
 import { formatToolOutput, formatValue } from './client-tools.ts';

@@ -1,6 +1,7 @@
 import type { FastifyError } from 'fastify';
 import type { Warning } from '../../../contracts/common.ts';
-import { ChatCompletionRequest, compat, ResponseRequest, type ScoreMetadata } from '../../../contracts/compat.ts';
+import { compat, type ScoreMetadata } from '../../../contracts/compat.ts';
+import { ChatCompletionRequest, ResponseRequest } from '../../../contracts/compat-requests.ts';
 import { THUMBS } from '../../../contracts/scores.ts';
 import { buildPrompt, INSTRUCTIONS, type TextMessage } from '../../../domain/conversation.ts';
 import { AppError } from '../../../domain/errors.ts';
