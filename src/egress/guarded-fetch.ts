@@ -39,7 +39,7 @@ export function createGuardedFetch(
         (socket) => {
           socket.setNoDelay(true).setKeepAlive(true, 60_000);
           if (protocol !== 'https:') return done(null, socket);
-          secure({ ...options, httpSocket: socket, servername: options.servername ?? toServerName(hostname) }, done);
+          secure({ ...options, httpSocket: socket }, done);
         },
         (error: Error) => done(error instanceof EgressDenied ? Object.assign(error, { code: EGRESS_DENIED }) : error, null),
       );
@@ -82,9 +82,6 @@ const limitRawBytes =
     return dispatch(options, counter);
   };
 type Handler = Dispatcher.DispatchHandler;
-
-/** The TLS server name: the requested host name; none for an IP address. */
-const toServerName = (hostname: string) => (/[a-z]/i.test(hostname) && !hostname.includes(':') ? hostname : undefined);
 
 /** True if a request failed because it was denied, at any depth of the cause chain. */
 export function isDenied(error: unknown): boolean {

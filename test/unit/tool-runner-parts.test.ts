@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
@@ -175,8 +175,13 @@ it.each([
     const lines: string[] = [];
     vi.spyOn(process.stdout, 'write').mockImplementation(((text: string) => lines.push(text.trim()) > 0) as never);
     onTestFinished(() => void vi.restoreAllMocks());
-    await runToolsCommand(readConfig({ PERDURA_HOME: home, TOOLRUNNER_PYTHON: python }), ['install', 'one', 'two']);
-    expect(lines).toEqual([`Installed for custom tools: one, two (${inside})`, ...more]);
+    await runToolsCommand(readConfig({ PERDURA_HOME: home, TOOLRUNNER_PYTHON: python }), [
+      'install',
+      'perdura-none-7',
+      'perdura-none-11',
+    ]);
+    expect(lines).toEqual([`Installed for custom tools: perdura-none-7, perdura-none-11 (${inside})`, ...more]);
+    expect(await readFile(inside, 'utf8')).toMatch(/^#!\/bin\/sh/);
     await rm(home, { recursive: true });
   },
 );
