@@ -174,7 +174,7 @@ function skillRoutes(
 function runRoutes(api: Api, { store, attach, following, dispatch }: Services): void {
   const getOwn = getOwnWorkflow(store);
   const toFrames = createSharedFrames();
-  mount(api, workflows.prompt, async ({ params: { id }, body, reserved_id: task_id, warn }, caller) => {
+  mount(api, workflows.prompt, async ({ params: { id }, body, reserved_id: task_id, note, warn }, caller) => {
     const { prompt = JSON.stringify(body.request), reasoning_effort, on_busy } = body;
     const { key: owner, login: owner_login, access_token } = caller;
     if (reasoning_effort) warn(...listEffortWarnings(await findModelUse(store, await getOwn(id, caller)), reasoning_effort));
@@ -184,13 +184,15 @@ function runRoutes(api: Api, { store, attach, following, dispatch }: Services): 
       owner,
       owner_login,
       access_token,
+      service_key_id: caller.service_key?.id,
       prompt,
       attachments: await attach(parseAttachments(body.attachments), owner),
       reasoning_effort,
       on_busy,
       trigger: 'prompt',
     };
-    const new_run = await dispatch.prompt(order);
+    const { warnings, ...new_run } = await dispatch.prompt(order);
+    note(...warnings.map((message) => ({ path: 'prompt', message })));
     return { ...new_run, stream_url: formatStreamUrl(new_run) };
   });
   mount(api, workflows.halt, async ({ params: { id } }, caller) => {

@@ -334,7 +334,7 @@ export type BackfilledSchedule = {
   warnings?: Warning[];
 };
 
-/** Reserved before each model call */
+/** Compared with the usage of the run before each model call */
 export type Budget = {
   max_cost_usd?: number | null;
   max_tokens?: number | null;
@@ -342,7 +342,7 @@ export type Budget = {
   on_exhausted?: 'wait' | 'halt';
 };
 
-/** Reserved before each model call */
+/** Compared with the usage of the run before each model call */
 export type BudgetOutput = {
   max_cost_usd: number | null;
   max_tokens: number | null;
@@ -1990,6 +1990,18 @@ export type LogData =
       detail: string;
       step: number;
       on_exhausted: 'wait' | 'halt';
+      /** The budget above the run that the call does not fit; absent: its own */
+      budget_id?: string;
+      /** When the period of a used up budget ends */
+      until?: string;
+    }
+  | {
+      event: 'budget_warning';
+      detail: string;
+      step: number;
+      budget_id: string;
+      /** The share of the budget that is spent */
+      used: number;
     }
   | {
       event: 'unpriced_model';
@@ -2377,6 +2389,20 @@ export type LogEntry =
       detail: string;
       step: number;
       on_exhausted: 'wait' | 'halt';
+      /** The budget above the run that the call does not fit; absent: its own */
+      budget_id?: string;
+      /** When the period of a used up budget ends */
+      until?: string;
+    }
+  | {
+      event: 'budget_warning';
+      /** ISO 8601, UTC */
+      timestamp: string;
+      detail: string;
+      step: number;
+      budget_id: string;
+      /** The share of the budget that is spent */
+      used: number;
     }
   | {
       event: 'unpriced_model';
@@ -2934,6 +2960,73 @@ export type NewWebhookSecret = {
   secret: string;
   /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
   warnings?: Warning[];
+};
+
+export type PeriodBudget = {
+  /** Identifier issued by the service (UUIDv7) */
+  id: string;
+  created_by: string;
+  /** ISO 8601, UTC */
+  created_at: string;
+  /** ISO 8601, UTC */
+  updated_at: string;
+  name: string;
+  /** Whose calls of models count */
+  scope: 'installation' | 'person' | 'service_key' | 'agent' | 'workflow' | 'schedule';
+  /** The id of the service key, agent, workflow or schedule; of a person, `id` in `GET /api/me`. Null: you, or the installation */
+  subject_id: string | null;
+  /** A week begins on Monday */
+  period: 'day' | 'week' | 'month';
+  /** IANA name */
+  time_zone: string;
+  /** US dollars */
+  limit_usd: number | null;
+  limit_tokens: number | null;
+  /** Shares of the limit. A run reports `budget_warning` when one is reached, and prompts carry a warning */
+  warn_at: number[];
+  /** refuse: new prompts are answered with 429, too. Runs wait in both cases, until there is room again */
+  on_exhausted: 'wait' | 'refuse';
+  /** In this period, as far as calls have ended; in the unit of the limit, like `reserved` and `left` */
+  spent: number;
+  /** What calls in progress are expected to use */
+  reserved: number;
+  /** The limit without what is spent and reserved; at least 0 */
+  left: number;
+  /** The share of the limit that is spent */
+  used: number;
+  /** ISO 8601, UTC */
+  period_starts_at: string;
+  /** ISO 8601, UTC */
+  period_ends_at: string;
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
+};
+
+export type PeriodBudgetCreate = {
+  name: string;
+  /** Whose calls of models count */
+  scope: 'installation' | 'person' | 'service_key' | 'agent' | 'workflow' | 'schedule';
+  /** The id of the service key, agent, workflow or schedule; of a person, `id` in `GET /api/me`. Null: you, or the installation */
+  subject_id?: string | null;
+  /** A week begins on Monday */
+  period: 'day' | 'week' | 'month';
+  /** IANA name */
+  time_zone?: string;
+  /** US dollars */
+  limit_usd?: number | null;
+  limit_tokens?: number | null;
+  /** Shares of the limit. A run reports `budget_warning` when one is reached, and prompts carry a warning */
+  warn_at?: number[];
+  /** refuse: new prompts are answered with 429, too. Runs wait in both cases, until there is room again */
+  on_exhausted?: 'wait' | 'refuse';
+};
+
+export type PeriodBudgetUpdate = {
+  name?: string;
+  limit_usd?: number | null;
+  limit_tokens?: number | null;
+  warn_at?: number[];
+  on_exhausted?: 'wait' | 'refuse';
 };
 
 export type PersonSettings = {
@@ -4925,6 +5018,16 @@ export interface Operations {
     };
     reply: null;
   };
+  /** Delete a budget */
+  'DELETE /api/budgets/{id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+    };
+    reply: null;
+  };
   /** Delete a custom tool */
   'DELETE /api/custom-tools/{id}': {
     input: {
@@ -5276,6 +5379,30 @@ export interface Operations {
       };
     };
     reply: AuditEntry[];
+  };
+  /** List the budgets that concern the caller, newest first */
+  'GET /api/budgets': {
+    input: {
+      query?: {
+        /** Items per page */
+        limit?: number;
+        /** Opaque; from the Link header of the previous page */
+        cursor?: string;
+        /** Part of the name or description */
+        q?: string;
+      };
+    };
+    reply: PeriodBudget[];
+  };
+  /** Get a budget */
+  'GET /api/budgets/{id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+    };
+    reply: PeriodBudget;
   };
   /** List the tools that come with this installation */
   'GET /api/builtin-tools': { input: object; reply: BuiltinTool[] };
@@ -6261,6 +6388,8 @@ export interface Operations {
   'POST /api/alerts': { input: { body: AlertCreate }; reply: Alert };
   /** Upload a file for a prompt */
   'POST /api/attachments': { input: { body: FormData }; reply: Attachment };
+  /** Limit what is spent on models in a day, week or month */
+  'POST /api/budgets': { input: { body: PeriodBudgetCreate }; reply: PeriodBudget };
   /** Create a custom tool */
   'POST /api/custom-tools': { input: { body: CustomToolCreate }; reply: CustomTool };
   /** Create a tool from a .py file named after its function */
@@ -6735,6 +6864,17 @@ export interface Operations {
     };
     reply: Alert;
   };
+  /** Change a budget */
+  'PUT /api/budgets/{id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+      body: PeriodBudgetUpdate;
+    };
+    reply: PeriodBudget;
+  };
   /** Change a custom tool */
   'PUT /api/custom-tools/{id}': {
     input: {
@@ -6887,6 +7027,7 @@ export const IDEMPOTENT: ReadonlySet<string> = new Set([
   'POST /api/agents',
   'POST /api/agents/{agent_id}/chat',
   'POST /api/alerts',
+  'POST /api/budgets',
   'POST /api/custom-tools',
   'POST /api/datasets',
   'POST /api/datasets/{id}/items',
