@@ -83,7 +83,7 @@ describeInBrowser('a budget', () => {
     expect(await axe(page)).toEqual([]);
     await page.getByRole('button', { name: 'Create budget' }).click();
     await page.getByText('100,003 tokens (100 %)').waitFor();
-    const [budget] = await here.alice.ok(here.alice.get('/api/budgets'));
+    const [budget] = (await here.alice.ok(here.alice.get('/api/budgets'))) as unknown as object[];
     expect(budget).toMatchObject({ scope: 'workflow', subject_id: office, period: 'month', limit_usd: null, warn_at: [0.8] });
 
     here.model.script(says('Five.', { usage: { prompt_tokens: 10_007, completion_tokens: 53, total_tokens: 0 } }));
