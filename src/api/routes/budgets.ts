@@ -4,24 +4,30 @@ import type { Caller } from '../../identity/caller.ts';
 import type { Store } from '../../store/index.ts';
 import type { StoredBudget } from '../../store/resources/budgets.ts';
 import { findSubject, getConcerning, refuseServiceKey, refuseToChange } from '../checks/budget-rights.ts';
+import type { LimitChecks } from '../checks/priced-limits.ts';
 import { createOnce } from '../http/crud.ts';
 import { type Api, mount } from '../http/mount.ts';
 import { toReply } from '../http/validate.ts';
 
 interface Services {
   store: Store;
+  dollar_limits: LimitChecks;
   /** Lets the runs try again for which there is room now. */
   wakeWaiting(): Promise<void>;
 }
 
-export function budgetRoutes(api: Api, { store, wakeWaiting }: Services): void {
+export function budgetRoutes(api: Api, { store, dollar_limits, wakeWaiting }: Services): void {
   const get = getConcerning(store);
   const current = async ({ params }: { params: unknown }, caller: Caller) =>
     toReply(budgets.get.reply, await get((params as { id: string }).id, caller));
 
   mount(api, budgets.list, ({ query }, { key, is_admin }) => store.budgets.list({ ...query, reader: is_admin ? null : key }));
-  mount(api, budgets.get, ({ params: { id } }, caller) => get(id, caller));
-  mount(api, budgets.create, ({ body, reserved_id: id }, caller) =>
+  mount(api, budgets.get, async ({ params: { id }, warn }, caller) => {
+    const budget = await get(id, caller);
+    warn(...(await dollar_limits.budgets.checkBudget(budget, caller, { refuses: false })));
+    return budget;
+  });
+  mount(api, budgets.create, ({ body, reserved_id: id, warn }, caller) =>
     createOnce<StoredBudget>(id, store.budgets.find, async () => {
       refuseServiceKey(caller);
       refuseLimits(body);
@@ -33,17 +39,21 @@ export function budgetRoutes(api: Api, { store, wakeWaiting }: Services): void {
           `You have made ${MOST_BUDGETS} budgets, the most that one person may make; delete one first`,
           'budgets_limit',
         );
+      warn(...(await dollar_limits.budgets.checkBudget({ ...body, ...subject }, caller, { refuses: true })));
       return store.budgets.create({ ...body, ...subject, id, created_by: caller.key });
     }),
   );
   mount(
     api,
     budgets.update,
-    async ({ params: { id }, body }, caller) => {
+    async ({ params: { id }, body, warn }, caller) => {
       const before = await get(id, caller);
       refuseToChange(before, caller);
       refuseLimits({ ...before, ...body });
       refuseOtherUnit(before, body);
+      // A budget that could not count its models before is only warned about, so that its other fields can be changed.
+      const refuses = body.limit_usd !== undefined && body.limit_usd !== before.limit_usd;
+      warn(...(await dollar_limits.budgets.checkBudget({ ...before, ...body }, caller, { refuses })));
       const after = await store.budgets.update(id, body);
       await wakeWaiting();
       return after;

@@ -66,6 +66,7 @@ export function workflowRoutes(api: Api, services: Services): void {
   mount(api, workflows.get, async ({ params: { id }, warn }, caller) => {
     const workflow = await getOwn(id, caller);
     warn(...(await listWorkflowTagWarnings(store, workflow)), ...(await dollar_limits.listWarnings(toLimited(workflow))));
+    warn(...(await dollar_limits.budgets.listOfWorkflow(workflow, caller)));
     warn(...(await listWorkflowModelWarnings(store, workflow)));
     const { custom_tool_ids = [] } = (await store.agents.find(workflow.agent_id)) ?? {};
     warn(...(await listToolTokenWarnings(store, { custom_tool_ids, overrides: workflow.credential_overrides }, caller)));
@@ -79,6 +80,7 @@ export function workflowRoutes(api: Api, services: Services): void {
         ...(await tokenChecks.listWarnings(body, caller)),
         ...(await listWorkflowTagWarnings(store, { ...body, owner: caller.key })),
         ...(await listWorkflowModelWarnings(store, body)),
+        ...(await dollar_limits.budgets.listOfWorkflow(body, caller)),
       );
       const values = { ...body, owner: caller.key, owner_login: caller.login, ...(id ? { id } : {}) };
       const new_workflow = await store.workflows.create(values, caller.key);
@@ -98,6 +100,7 @@ export function workflowRoutes(api: Api, services: Services): void {
       warn(...(await dollar_limits.checkChange(toLimited(before), toLimited(wanted_values))));
       warn(...(await tokenChecks.listWarnings(wanted_values, caller)), ...(await listWorkflowTagWarnings(store, wanted_values)));
       warn(...(await listWorkflowModelWarnings(store, wanted_values)));
+      warn(...(await dollar_limits.budgets.listOfWorkflow(wanted_values, caller)));
       warn(...sent_back);
       const requested_state = getRequestedState({ status, enabled }, before);
       if (requested_state) await store.workflows.switch(id, requested_state);

@@ -19,6 +19,12 @@ interface NewBudget extends z.output<typeof PeriodBudgetCreate> {
   created_by: string;
 }
 
+/** A budget in dollars with what it limits. */
+export type DollarBudget = Pick<PeriodBudget, 'name' | 'scope' | 'subject_id'>;
+
+/** The most budgets that a change of a model is compared with. */
+const MOST_COMPARED = 1_000;
+
 interface State {
   id: string;
   spent: number;
@@ -55,6 +61,13 @@ export function budgetStore({ pool, prisma }: { pool: pg.Pool; prisma: PrismaCli
       const where = { ...concerned, ...(q ? { name: { contains: q, mode: 'insensitive' } } : {}) };
       const page = await listPage<Row, Row>(table, { where, paging, toItem: (row) => row });
       return { ...page, items: await addStates(page.items) };
+    },
+    /** Lists the budgets in dollars that a person may know: about what is theirs, an agent or the installation. */
+    async listDollar(owner: string): Promise<DollarBudget[]> {
+      const where = { limit_usd: { not: null }, OR: [{ owner: null }, { owner }] };
+      const select = { name: true, scope: true, subject: true } as const;
+      const found = await table.findMany({ where, select, orderBy: { id: 'asc' }, take: MOST_COMPARED });
+      return found.map(({ subject, ...budget }) => ({ ...budget, subject_id: subject === '' ? null : subject }) as DollarBudget);
     },
     countMade: (created_by: string): Promise<number> => table.count({ where: { created_by } }),
     async create({ id = uuid(), subject_id, ...values }: NewBudget): Promise<StoredBudget> {
