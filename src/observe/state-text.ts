@@ -57,12 +57,20 @@ function addWorkload({ runs, calls, webhooks, oldest_webhook, unsent_audit }: Wo
   gauge('perdura_audit_entries_unsent', 'Entries of the audit that AUDIT_WEBHOOK_URL has not received yet').set(unsent_audit);
 }
 
+/** The amounts are in the unit of the budget, which is a label: sums over budgets of both units would mean nothing. */
 function addBudgets(budgets: readonly UsedBudget[], gauge: MakeGauge): void {
-  const used = gauge('perdura_budget_used_ratio', 'The share of a budget that is spent in its present period', [
-    'budget',
-    'scope',
-  ]);
-  for (const budget of budgets) used.set({ budget: budget.id, scope: budget.scope }, budget.used);
+  const labels = ['budget', 'scope', 'unit'] as const;
+  const limits = gauge('perdura_budget_limit', 'The limit of a budget for a period', labels);
+  const spent = gauge('perdura_budget_spent', 'What is spent of a budget in its present period', labels);
+  const reserved = gauge('perdura_budget_reserved', 'What calls in progress have reserved of a budget', labels);
+  const used = gauge('perdura_budget_used_ratio', 'The share of a budget that is spent in its present period', ['budget', 'scope']);
+  for (const { id, scope, unit, ...budget } of budgets) {
+    const one = { budget: id, scope };
+    limits.set({ ...one, unit }, budget.limit);
+    spent.set({ ...one, unit }, budget.spent);
+    reserved.set({ ...one, unit }, budget.reserved);
+    used.set(one, budget.used);
+  }
 }
 
 function addBacklogs(queues: readonly QueueBacklog[], gauge: MakeGauge): void {

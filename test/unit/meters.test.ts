@@ -181,7 +181,9 @@ it('reports the open work by status, trigger and reason, also where there is non
   expect(queues.map((name) => sum(name, { queue: 'q', kind: 'workflow' }))).toEqual([43, 47, 53]);
 });
 
-const budgets = async () => [{ id: 'b-1', scope: 'person', used: 0.61 }];
+const budgets = async () => [
+  { id: 'b-1', scope: 'person', unit: 'usd' as const, limit: 61, spent: 67, reserved: 71, used: 0.73 },
+];
 
 it('reports that the database or the engine does not answer, and what the other one knows', async () => {
   const down = () => Promise.reject(new Error('down'));
@@ -242,7 +244,10 @@ it('reports each number of the pending work and of the backlogs as its own metri
     'perdura_queue_backlog{queue="q",kind="activity"}': 47,
     'perdura_queue_oldest_age_seconds{queue="q",kind="activity"}': 53,
     'perdura_queue_pollers{queue="q",kind="activity"}': 59,
-    'perdura_budget_used_ratio{budget="b-1",scope="person"}': 0.61,
+    'perdura_budget_limit{budget="b-1",scope="person",unit="usd"}': 61,
+    'perdura_budget_spent{budget="b-1",scope="person",unit="usd"}': 67,
+    'perdura_budget_reserved{budget="b-1",scope="person",unit="usd"}': 71,
+    'perdura_budget_used_ratio{budget="b-1",scope="person"}': 0.73,
   });
 });
 

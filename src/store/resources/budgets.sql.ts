@@ -20,5 +20,7 @@ export const knowsTimeZone = statement(
 export const mostUsedBudgets = statement(
   'most_used_budgets',
   ['limit'],
-  `SELECT b.id, b.scope, ${SPENT_OF} / ${MOST} AS used FROM budgets b ${PRESENT} ORDER BY used DESC, b.id LIMIT :limit::int`,
+  `SELECT b.id, b.scope, CASE WHEN b.limit_usd IS NULL THEN 'tokens' ELSE 'usd' END AS unit, ${MOST} AS "limit", ${SPENT_OF} AS spent,
+      ${HELD_OF} AS reserved, ${SPENT_OF} / ${MOST} AS used
+    FROM budgets b ${PRESENT} ORDER BY used DESC, b.id LIMIT :limit::int`,
 );

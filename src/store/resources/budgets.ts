@@ -36,6 +36,11 @@ interface State {
 export interface UsedBudget {
   id: string;
   scope: string;
+  unit: 'usd' | 'tokens';
+  limit: number;
+  spent: number;
+  reserved: number;
+  /** The share of the limit that is spent. */
   used: number;
 }
 
