@@ -63,7 +63,10 @@ function addBudgets(budgets: readonly UsedBudget[], gauge: MakeGauge): void {
   const limits = gauge('perdura_budget_limit', 'The limit of a budget for a period', labels);
   const spent = gauge('perdura_budget_spent', 'What is spent of a budget in its present period', labels);
   const reserved = gauge('perdura_budget_reserved', 'What calls in progress have reserved of a budget', labels);
-  const used = gauge('perdura_budget_used_ratio', 'The share of a budget that is spent in its present period', ['budget', 'scope']);
+  const used = gauge('perdura_budget_used_ratio', 'The share of a budget that is spent in its present period', [
+    'budget',
+    'scope',
+  ]);
   for (const { id, scope, unit, ...budget } of budgets) {
     const one = { budget: id, scope };
     limits.set({ ...one, unit }, budget.limit);

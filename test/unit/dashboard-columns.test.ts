@@ -215,6 +215,7 @@ describe('each column shows the field that it names', () => {
     ['waiting', '12.3 min waiting', '45.7 min waiting'],
     ['provider_errors', '12.34 failed requests', '45.678 failed requests'],
     ['backlog', '12.34 pending', '45.678 pending'],
+    ['budget', '12.3 % spent', '45.7 % spent'],
   ])('in the list and the history of alerts about %s', (measure, measured, threshold) => {
     const event = { at: '2019-03-05T12:11:13.000Z', state: 'firing', value: 12.34, threshold: 45.678, muted: false };
     const delivery = { delivery_status: 'failed', delivery_attempts: 7, delivery_error: 'Refused' };

@@ -482,13 +482,13 @@ describe('a list of records', () => {
     [
       'alerts',
       { ...ALERT, workflow_id: null },
-      { State: 'firing', Measured: '3 pending', 'Fires at': '5 pending', Workflow: 'all', Since: '3 Mar' },
+      { State: 'firing', Measured: '3 pending', 'Fires at': '5 pending', Watches: 'all workflows', Since: '3 Mar' },
     ],
     [
       'alerts',
       { ...ALERT, last_value: null, workflow_id: 'workflow-7' },
       {
-        ...{ State: 'firing', Measured: '—', 'Fires at': '5 pending', Workflow: 'workflow seven', Since: '3 Mar' },
+        ...{ State: 'firing', Measured: '—', 'Fires at': '5 pending', Watches: 'workflow seven', Since: '3 Mar' },
       },
     ],
     ['budgets', BUDGET, { ...BUDGET_CELLS, Limits: 'the installation' }],

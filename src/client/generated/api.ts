@@ -170,8 +170,8 @@ export type Alert = {
   /** Identifier issued by the service (UUIDv7) */
   id: string;
   name: string;
-  /** failure_rate: percent of the completed and failed runs that failed; spend: US dollars; waiting: minutes that a run has waited for a person; provider_errors: failed requests to models; backlog: runs that wait for their lane */
-  measure: 'failure_rate' | 'spend' | 'waiting' | 'provider_errors' | 'backlog';
+  /** failure_rate: percent of the completed and failed runs that failed; spend: US dollars; waiting: minutes that a run has waited for a person; provider_errors: failed requests to models; backlog: runs that wait for their lane; budget: percent of a budget that is spent in its present period, 100 also while runs wait because too little is left */
+  measure: 'failure_rate' | 'spend' | 'waiting' | 'provider_errors' | 'backlog' | 'budget';
   /** The alert fires when the measure reaches it */
   threshold: number;
   /** The time that failure_rate, spend and provider_errors look back; the others look at the present */
@@ -180,6 +180,8 @@ export type Alert = {
   min_runs: number;
   /** Null: all your workflows */
   workflow_id: string | null;
+  /** The budget that the measure `budget` watches; for the others, null */
+  budget_id: string | null;
   /** Receives a message when the alert fires or is resolved */
   webhook_url: string | null;
   enabled: boolean;
@@ -201,8 +203,8 @@ export type Alert = {
 
 export type AlertCreate = {
   name: string;
-  /** failure_rate: percent of the completed and failed runs that failed; spend: US dollars; waiting: minutes that a run has waited for a person; provider_errors: failed requests to models; backlog: runs that wait for their lane */
-  measure: 'failure_rate' | 'spend' | 'waiting' | 'provider_errors' | 'backlog';
+  /** failure_rate: percent of the completed and failed runs that failed; spend: US dollars; waiting: minutes that a run has waited for a person; provider_errors: failed requests to models; backlog: runs that wait for their lane; budget: percent of a budget that is spent in its present period, 100 also while runs wait because too little is left */
+  measure: 'failure_rate' | 'spend' | 'waiting' | 'provider_errors' | 'backlog' | 'budget';
   /** The alert fires when the measure reaches it */
   threshold: number;
   /** The time that failure_rate, spend and provider_errors look back; the others look at the present */
@@ -211,6 +213,8 @@ export type AlertCreate = {
   min_runs?: number;
   /** Null: all your workflows */
   workflow_id?: string | null;
+  /** The budget that the measure `budget` watches; for the others, null */
+  budget_id?: string | null;
   /** Receives a message when the alert fires or is resolved */
   webhook_url?: string | null;
   enabled?: boolean;
@@ -237,13 +241,14 @@ export type AlertEvent = {
 
 export type AlertUpdate = {
   name?: string;
-  /** failure_rate: percent of the completed and failed runs that failed; spend: US dollars; waiting: minutes that a run has waited for a person; provider_errors: failed requests to models; backlog: runs that wait for their lane */
-  measure?: 'failure_rate' | 'spend' | 'waiting' | 'provider_errors' | 'backlog';
+  /** failure_rate: percent of the completed and failed runs that failed; spend: US dollars; waiting: minutes that a run has waited for a person; provider_errors: failed requests to models; backlog: runs that wait for their lane; budget: percent of a budget that is spent in its present period, 100 also while runs wait because too little is left */
+  measure?: 'failure_rate' | 'spend' | 'waiting' | 'provider_errors' | 'backlog' | 'budget';
   /** The alert fires when the measure reaches it */
   threshold?: number;
   window_minutes?: number;
   min_runs?: number;
   workflow_id?: string | null;
+  budget_id?: string | null;
   webhook_url?: string | null;
   enabled?: boolean;
   muted_until?: string | null;

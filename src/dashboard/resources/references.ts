@@ -1,4 +1,5 @@
 import { agents } from '../../contracts/agents.ts';
+import { budgets } from '../../contracts/budgets.ts';
 import { builtinTools } from '../../contracts/builtin-tools.ts';
 import { customTools } from '../../contracts/custom-tools.ts';
 import { datasets } from '../../contracts/datasets.ts';
@@ -28,6 +29,7 @@ export const KINDS = {
   provider: { list: providers.list, by: 'id', slug: 'providers', noun: 'provider' },
   workflow: { list: workflows.list, by: 'id', slug: 'workflows', noun: 'workflow' },
   schedule: { list: scheduledAgents.list, by: 'id', slug: 'scheduled-agents', noun: 'schedule' },
+  budget: { list: budgets.list, by: 'id', slug: 'budgets', noun: 'budget' },
   // A new key is shown only once, on its own page.
   service_key: { list: keys.list, by: 'id', slug: 'keys', noun: null },
   token: { list: tokens.list, by: 'name', slug: 'tokens', noun: 'stored token' },

@@ -329,7 +329,7 @@ const RULES: Record<string, Rule> = {
   'evaluation_results.grading': (row) =>
     pickFrom([{}, { judge: { task_id: idOf('tasks', row) } }, { judge: { note: 'x' } }], 'gr', row),
   'evaluation_results.task_id': some('tasks', 60, true),
-  'alerts.measure': cycle('failure_rate', 'spend', 'waiting', 'provider_errors', 'backlog'),
+  'alerts.measure': cycle('failure_rate', 'spend', 'waiting', 'provider_errors', 'backlog', 'budget'),
   'alerts.enabled': (row) => row % 9 !== 8,
   'alerts.window_minutes': cycle(10, 60, 1_440),
   'alerts.min_runs': cycle(1, 2),
