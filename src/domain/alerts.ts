@@ -50,15 +50,13 @@ export function alertChange(alert: MeasuredAlert, now: string): AlertChange | nu
   return { alert_id, state, value, threshold, muted, delivery };
 }
 
-function toAlertMessage(alert: MeasuredAlert, state: AlertState, now: string): AlertMessage {
-  const { id: alert_id, name, measure, threshold, window_minutes, workflow_id, budget_id, value, state_since } = alert;
+function toAlertMessage({ id: alert_id, ...alert }: MeasuredAlert, state: AlertState, now: string): AlertMessage {
+  const { name, measure, threshold, window_minutes, workflow_id, budget_id, value, state_since } = alert;
   const is_firing = state === 'firing';
+  const fired_at = is_firing ? now : state_since;
   return {
     type: is_firing ? 'alert.fired' : 'alert.resolved',
     timestamp: now,
-    data: {
-      ...{ alert_id, name, measure, threshold, window_minutes, workflow_id, budget_id, value },
-      fired_at: is_firing ? now : state_since,
-    },
+    data: { alert_id, name, measure, threshold, window_minutes, workflow_id, budget_id, value, fired_at },
   };
 }
