@@ -333,6 +333,7 @@ const RULES: Record<string, Rule> = {
   'alerts.enabled': (row) => row % 9 !== 8,
   'alerts.window_minutes': cycle(10, 60, 1_440),
   'alerts.min_runs': cycle(1, 2),
+  'alerts.budget_id': cycle(null),
   'alerts.workflow_id': (row) => (row % 3 === 0 ? idOf('workflows', row % 5) : null),
   'alerts.owner': (row) => OWNERS[(row + Math.floor(row / 5)) % 2]!,
   'alert_events.alert_id': nth('alerts', 4),
