@@ -47,6 +47,7 @@ import { agentRoutes } from './routes/agents.ts';
 import { alertRoutes } from './routes/alerts.ts';
 import { type Attach, type AttachmentLimits, attachmentRoutes, createAttach } from './routes/attachments.ts';
 import { auditRoutes } from './routes/audit.ts';
+import { budgetRoutes } from './routes/budgets.ts';
 import { builtinToolRoutes } from './routes/builtin-tools.ts';
 import { type ChatServices, chatRoutes } from './routes/chat.ts';
 import { customToolRoutes } from './routes/custom-tools.ts';
@@ -112,6 +113,8 @@ export interface Services extends Pick<TaskServices, 'findModelPrice'> {
   stopReply: ChatServices['stopReply'];
   guard: ChatServices['guard'];
   judge: Judge;
+  /** Lets the runs try again that wait for a budget and fit it now. */
+  wakeWaiting(): Promise<void>;
   /** Throws if a write would exceed the caller's storage quota. */
   admitBytes: Gates['admitBytes'];
   schedules: ScheduleServices['schedules'];
@@ -305,4 +308,5 @@ function mountResources(
   chatRoutes(api, services);
   scheduledAgentRoutes(api, services);
   alertRoutes(api, services);
+  budgetRoutes(api, services);
 }

@@ -15,7 +15,8 @@ export const AlertCreate = z
     measure: z.enum(ALERT_MEASURES).meta({
       description:
         'failure_rate: percent of the completed and failed runs that failed; spend: US dollars; waiting: minutes that a run ' +
-        'has waited for a person; provider_errors: failed requests to models; backlog: runs that wait for their lane',
+        'has waited for a person; provider_errors: failed requests to models; backlog: runs that wait for their lane; budget: ' +
+        'percent of a budget that is spent in its present period, 100 also while runs wait because too little is left',
     }),
     threshold: z.number().positive().max(1e9).meta({ description: 'The alert fires when the measure reaches it' }),
     window_minutes: z.int().min(1).max(DAYS_MINUTES).default(60).meta({
@@ -25,6 +26,9 @@ export const AlertCreate = z
       description: 'failure_rate is 0 while fewer runs have ended in the window',
     }),
     workflow_id: Id.nullable().default(null).meta({ description: 'Null: all your workflows' }),
+    budget_id: Id.nullable()
+      .default(null)
+      .meta({ description: 'The budget that the measure `budget` watches; for the others, null' }),
     webhook_url: WebUrl.max(2_000)
       .nullable()
       .default(null)

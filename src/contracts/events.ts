@@ -200,6 +200,16 @@ export const LOG_EVENTS = {
   budget_exhausted: defineEvent('The next model call does not fit the budget.', {
     step,
     on_exhausted: z.enum(['wait', 'halt']),
+    budget_id: z
+      .string()
+      .optional()
+      .meta({ description: 'The budget above the run that the call does not fit; absent: its own' }),
+    until: z.string().optional().meta({ description: 'When the period of a used up budget ends' }),
+  }),
+  budget_warning: defineEvent('A budget above the run has reached one of its `warn_at`, for the first time in its period.', {
+    step,
+    budget_id: z.string(),
+    used: z.number().meta({ description: 'The share of the budget that is spent' }),
   }),
   unpriced_model: defineEvent('The budget limits dollars, and nobody knows what a model of the run costs.', {
     step,

@@ -8,6 +8,7 @@ export interface MeasuredAlert {
   threshold: number;
   window_minutes: number;
   workflow_id: string | null;
+  budget_id: string | null;
   webhook_url: string | null;
   state: AlertState;
   /** The time in ISO 8601. */
@@ -20,7 +21,7 @@ export interface MeasuredAlert {
 interface AlertMessage {
   type: 'alert.fired' | 'alert.resolved';
   timestamp: string;
-  data: Pick<MeasuredAlert, 'name' | 'measure' | 'threshold' | 'window_minutes' | 'workflow_id' | 'value'> & {
+  data: Pick<MeasuredAlert, 'name' | 'measure' | 'threshold' | 'window_minutes' | 'workflow_id' | 'budget_id' | 'value'> & {
     alert_id: string;
     /** The time when a resolved alert fired. */
     fired_at: string;
@@ -49,12 +50,13 @@ export function alertChange(alert: MeasuredAlert, now: string): AlertChange | nu
   return { alert_id, state, value, threshold, muted, delivery };
 }
 
-function toAlertMessage(alert: MeasuredAlert, state: AlertState, now: string): AlertMessage {
-  const { id: alert_id, name, measure, threshold, window_minutes, workflow_id, value, state_since } = alert;
+function toAlertMessage({ id: alert_id, ...alert }: MeasuredAlert, state: AlertState, now: string): AlertMessage {
+  const { name, measure, threshold, window_minutes, workflow_id, budget_id, value, state_since } = alert;
   const is_firing = state === 'firing';
+  const fired_at = is_firing ? now : state_since;
   return {
     type: is_firing ? 'alert.fired' : 'alert.resolved',
     timestamp: now,
-    data: { alert_id, name, measure, threshold, window_minutes, workflow_id, value, fired_at: is_firing ? now : state_since },
+    data: { alert_id, name, measure, threshold, window_minutes, workflow_id, budget_id, value, fired_at },
   };
 }

@@ -1,4 +1,4 @@
-/** The limits of a run. Usage is reserved before each model call: a call that would exceed a limit is not made. */
+/** The limits of a run. A model call whose input would exceed a limit is not made. */
 export interface BudgetLimits {
   max_cost_usd: number | null;
   max_tokens: number | null;

@@ -8,7 +8,7 @@ export type TerminalStatus = (typeof TERMINAL_STATUSES)[number];
 export const isTerminal = (status: unknown): status is TerminalStatus =>
   (TERMINAL_STATUSES as readonly unknown[]).includes(status);
 
-export const ALERT_MEASURES = ['failure_rate', 'spend', 'waiting', 'provider_errors', 'backlog'] as const;
+export const ALERT_MEASURES = ['failure_rate', 'spend', 'waiting', 'provider_errors', 'backlog', 'budget'] as const;
 export type AlertMeasure = (typeof ALERT_MEASURES)[number];
 export const ALERT_STATES = ['ok', 'firing'] as const;
 export type AlertState = (typeof ALERT_STATES)[number];

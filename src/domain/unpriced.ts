@@ -12,15 +12,18 @@ export interface UnpricedModel {
 /** The code of what is refused, or waits, because a limit in dollars cannot hold: nobody knows what the model costs. */
 export const UNPRICED_MODEL = 'unpriced_model';
 
-/** Returns the sentence about a limit in dollars over a model without a price, with the two ways out. */
-export function describeUnpriced({ model, provider }: UnpricedModel): string {
+/** The fields of the budget of a run. */
+const RUN_LIMITS = { dollars: 'max_cost_usd', tokens: 'max_tokens' };
+
+/** Returns the sentence about a limit in dollars over a model without a price, with the two ways out. `limits`: names of fields. */
+export function describeUnpriced({ model, provider }: UnpricedModel, limits = RUN_LIMITS): string {
   const asked = model === null ? 'the default model' : `the model ${model}`;
   const place = provider === null ? 'the default runtime' : `the provider ${provider}`;
   const remedy =
     provider === null
       ? 'Give the agent a provider with a price in its `price_table`'
       : `Set ${model === null ? 'a price for `*`' : 'its price'} in the provider's \`price_table\``;
-  return `No price is known for ${asked} of ${place}, so a limit in dollars cannot hold. ${remedy}, or limit tokens with \`max_tokens\` instead of \`max_cost_usd\``;
+  return `No price is known for ${asked} of ${place}, so a limit in dollars cannot hold. ${remedy}, or limit tokens with \`${limits.tokens}\` instead of \`${limits.dollars}\``;
 }
 
 /** True if a budget limits dollars. */

@@ -32,6 +32,7 @@ const COMMANDS: Record<string, () => Promise<{ default: Command }>> = {
   export: () => import('./commands/export.ts'),
   import: () => import('./commands/import.ts'),
   apply: () => import('./commands/apply.ts'),
+  budgets: () => import('./commands/budgets.ts'),
   models: () => import('./commands/models.ts'),
   completions: () => import('./commands/completions.ts'),
 };

@@ -53,6 +53,7 @@ const REMOTE = {
     usage: '--file <file or folder> … [--dry-run] [--prune] [--yes] [--json]',
     summary: 'create and change resources until they are as declared; shows the difference',
   },
+  budgets: { usage: 'ls [--json]', summary: 'the budgets that concern you, with what is left of each' },
   models: {
     usage: 'show [--json] | update <file or URL> [--digest sha256:<digest>] [--force] [--json]',
     summary: 'the catalogue of models: prices, windows and ends; update needs an administrator',

@@ -21,7 +21,14 @@ interface WorkerPort {
 export const stateSource =
   ({ store }: Pick<SharedServices, 'store'>, { engine }: Pick<RunControl, 'engine'>): MetricsSource =>
   () =>
-    stateText({ workload: store.workload.read, backlogs: engine.backlogs });
+    stateText({
+      workload: store.workload.read,
+      backlogs: engine.backlogs,
+      budgets: () => store.budgets.listMostUsed(SHOWN_BUDGETS),
+    });
+
+/** How many budgets have a metric: each is a separate series. */
+const SHOWN_BUDGETS = 100;
 
 /** Serves health and metrics of a worker at WORKER_PORT. Returns the address. */
 export async function openWorkerPort(port: WorkerPort, resources: Resources): Promise<string> {

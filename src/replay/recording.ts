@@ -166,6 +166,7 @@ export function freshRun({ task, definition }: RunBundle): OpenRun {
     owner_login: '',
     status: 'pending',
     halt_requested: false,
+    has_caps: false,
     definition_hash: '',
     cursor: null,
     fallback: null,

@@ -122,6 +122,14 @@ function loopPorts(work: Replaying, counter: { calls: number }): RunPorts {
   };
 }
 
+/** A replay spends nothing. */
+const NO_CAPS: ExchangePorts['caps'] = {
+  hold: async () => ({ reservation: null, answer: null }),
+  settled() {},
+  release: async () => {},
+  wake: async () => {},
+};
+
 /** Creates the ports of the activities over a recorded run. */
 export function createReplayPorts(work: Replaying, model = createReplayRuntime(work)): ExchangePorts & CallToolPorts {
   const { recording, memory } = work;
@@ -157,6 +165,9 @@ export function createReplayPorts(work: Replaying, model = createReplayRuntime(w
     perform: async ({ call_id }) => recording.outcome(call_id),
     nudge: async () => {},
     admit: async () => 0,
+    giveBack: async () => {},
+    caps: NO_CAPS,
+    reserveForRun: async () => null,
     longest_wait_ms: 0,
     client_wait_ms: 0,
     recall: async () => [],

@@ -19,6 +19,7 @@ import { quotaStore } from './people/quotas.ts';
 import { serviceKeyStore } from './people/service-keys.ts';
 import { agentStore } from './resources/agents.ts';
 import { alertStore } from './resources/alerts.ts';
+import { budgetStore } from './resources/budgets.ts';
 import { chatStore } from './resources/chat.ts';
 import { customToolStore } from './resources/custom-tools.ts';
 import { datasetStore } from './resources/datasets.ts';
@@ -33,6 +34,7 @@ import { transferStore } from './resources/transfer.ts';
 import { versionStore } from './resources/versions.ts';
 import { workflowStore } from './resources/workflows.ts';
 import { attachmentStore } from './runs/attachments.ts';
+import { capStore } from './runs/caps.ts';
 import { continuityStore } from './runs/continuity.ts';
 import { conversationStore } from './runs/conversations.ts';
 import { cursorStore } from './runs/cursors.ts';
@@ -42,7 +44,7 @@ import { eventStore } from './runs/events.ts';
 import { forkStore } from './runs/forks.ts';
 import { inspectionStore } from './runs/inspection.ts';
 import { namedWindows } from './runs/named-windows.ts';
-import { findSnapshot, pinProvider } from './runs/pin.ts';
+import { type Asker, findSnapshot, pinProvider } from './runs/pin.ts';
 import { providerRates } from './runs/provider-rates.ts';
 import { runStore } from './runs/runs.ts';
 import { scoreStore } from './runs/scores.ts';
@@ -121,7 +123,7 @@ export function createStore({
   const createProviderStore = (on: Prisma.TransactionClient) =>
     resource<Provider>(on.provider, { noun: 'provider', has_tags: false });
   const listings = mcpListingStore({ pool, prisma, fingerprints, listOpened: connections.mcpServers.listOpened });
-  const snapshot = (workflow_id: string) => findSnapshot(pool, workflow_id, trusted);
+  const snapshot = (workflow_id: string, asker: Asker = {}) => findSnapshot(pool, workflow_id, { ...asker, admins: trusted });
   return {
     agents: agentStore({ prisma, listings, admins: trusted }),
     providers: { ...createProviderStore(prisma), ...granting.writes('provider', createProviderStore) },
@@ -144,6 +146,7 @@ export function createStore({
     conversations: conversationStore({ pool, prisma }),
     tasks: taskStore({ pool, prisma, keys, publish }),
     runs: runStore(quick, publish),
+    caps: capStore(quick),
     ledger: toolLedger(quick, publish),
     workspaceLayers: workspaceLayers(quick),
     continuity: continuityStore(quick, publish),
@@ -163,6 +166,7 @@ export function createStore({
     epoch: epochStore(pool),
     scheduledAgents: scheduleStore({ pool, prisma, keys }),
     alerts: alertStore({ pool, prisma }),
+    budgets: budgetStore({ pool, prisma }),
     chat: chatStore(prisma),
     webhooks: webhookStore({ pool, prisma }),
     webhookSecrets: webhookSecretStore({ pool, prisma }, keys),

@@ -39,6 +39,13 @@ export async function worldOf(here: TestInstallation): Promise<World> {
       start_at: later(),
     }),
     alerts: () => ({ name: unique('alert'), measure: 'backlog', threshold: 1_000_000, workflow_id: ids.workflows }),
+    budgets: () => ({
+      name: unique('budget'),
+      scope: 'workflow',
+      subject_id: ids.workflows,
+      period: 'day',
+      limit_tokens: 1_000_003,
+    }),
     mcps: () => ({ name: unique('server'), transport_type: 'http', connection_config: { url: 'http://127.0.0.1:1/mcp' } }),
     guardrails: () => ({ name: unique('guardrail'), guardrail_type: 'prompt', config: { max_length: 100_000 } }),
     'knowledge-sources': () => ({ name: unique('source') }),
@@ -70,6 +77,7 @@ export async function worldOf(here: TestInstallation): Promise<World> {
     'custom-tools',
     'scheduled-agents',
     'alerts',
+    'budgets',
     'mcps',
     'guardrails',
   ];

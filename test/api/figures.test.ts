@@ -72,6 +72,7 @@ const callReads = (kind: 'tools' | 'models', { owner }: Person): Read[] =>
   }));
 
 const toAlert = (alert: Row) => ({ id: alert.id, last_value: second.measure(record, alert) });
+const toBudget = (budget: Row) => second.toBudget(record, budget, Date.now());
 const toAlertEvent = (event: Row) => {
   const delivery = record.webhook_deliveries.find(({ alert_event_id }) => alert_event_id === event.id);
   const attempts = record.webhook_attempts.filter(({ delivery_id }) => delivery_id === delivery?.id);
@@ -124,6 +125,9 @@ const READS: Record<string, (person: Person) => Read[]> = {
       path: `/api/agents/${person.agents[0]}/chat/sessions/${session.id}`,
       expected: { ...toSession(session), messages: toMessages(session) },
     })),
+  'GET /api/budgets': (person) => [list('/api/budgets', owned(record.budgets, person).map(toBudget))],
+  'GET /api/budgets/{id}': (person) =>
+    owned(record.budgets, person).map((budget) => ({ path: `/api/budgets/${budget.id}`, expected: toBudget(budget) })),
   'GET /api/datasets': (person) => [list('/api/datasets', owned(record.datasets, person).map(toDataset))],
   'GET /api/datasets/{id}': (person) =>
     owned(record.datasets, person).map((dataset) => ({ path: `/api/datasets/${dataset.id}`, expected: toDataset(dataset) })),
@@ -288,6 +292,9 @@ const SETTINGS = new RegExp(
       'pause_after_failures',
       'catchup_window_seconds',
       'budget\\.\\w+',
+      'limit_usd',
+      'limit_tokens',
+      'warn_at\\[\\]',
       'price_table\\.\\*?(\\.?\\w+)+',
       'price(\\.\\w+)+',
       'max_output',
@@ -474,8 +481,19 @@ describe('every metric of Perdura is what was done', () => {
       [`perdura_tool_call_duration_seconds_sum${labels}`, most(seconds(rows) + 0.05)] as const,
     ]);
     const asked = world.model.requests.length;
+    const budgets = record.budgets.flatMap((budget) => {
+      const { id, spent, reserved, used } = toBudget(budget);
+      const [unit, limit] = budget.limit_usd === null ? ['tokens', budget.limit_tokens] : ['usd', budget.limit_usd];
+      const labels = `{budget="${id}",scope="workflow",unit="${unit}"}`;
+      return [
+        [`perdura_budget_limit${labels}`, limit],
+        [`perdura_budget_spent${labels}`, spent],
+        [`perdura_budget_reserved${labels}`, reserved],
+        [`perdura_budget_used_ratio{budget="${id}",scope="workflow"}`, used],
+      ] as const;
+    });
     return {
-      ...Object.fromEntries([...runs, ...tools]),
+      ...Object.fromEntries([...runs, ...tools, ...budgets]),
       'perdura_model_call_duration_seconds_count{model="scripted",outcome="ok"}': asked - FAILED_REQUESTS,
       'perdura_model_call_duration_seconds_count{model="scripted",outcome="failed"}': FAILED_REQUESTS,
       'perdura_model_call_duration_seconds_sum{model="scripted",outcome="ok"}': most(

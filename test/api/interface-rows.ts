@@ -174,6 +174,13 @@ export const SETTLED: Row[] = [
     ['DELETE', '/api/mcps/{id}/sign-in', '', '204'],
     ['DELETE', '/api/mcps/{id}/state', '', '204'],
   ]),
+  ...rowsOf('Budgets', [
+    ['POST', '/api/budgets', 'the fields', '201'],
+    ['GET', '/api/budgets', '', '200; array'],
+    ['GET', '/api/budgets/{id}', '', '200'],
+    ['PUT', '/api/budgets/{id}', 'name, limits, thresholds', '200'],
+    ['DELETE', '/api/budgets/{id}', '', '204'],
+  ]),
   ...rowsOf('Guardrails', [
     ['POST', '/api/guardrails', 'the fields', '201'],
     ['GET', '/api/guardrails', '', '200; array'],

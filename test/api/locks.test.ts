@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { v7 as uuid } from 'uuid';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { getBackend } from '../../src/vendor/pg-internals.ts';
 import { type TestDatabase, testDatabase } from '../support/database/database.ts';
@@ -45,11 +46,17 @@ const CALLS: Record<string, string> = {
 /** Writers of events themselves: they lock no workflow, and share the task with other writers. */
 const WRITERS = ['append_text'];
 
+/** What counts in budgets, after everything else of a run, by a call that two budgets apply to. */
+const COUNTING: Record<string, string> = {
+  reserve_budgets: `SELECT reserve_budgets('${uuid()}', '${uuid()}', false, 'local:alice', NULL, NULL, NULL, NULL, 1, 1, 1, 1, 30)`,
+  spend_budgets: `SELECT spend_budgets(NULL, 'local:alice', NULL, NULL, NULL, NULL, 1, 1)`,
+};
+
 it('knows every database function that locks a row', async () => {
   const { rows } = await watcher.query(
     `SELECT proname FROM pg_proc WHERE pronamespace = 'public'::regnamespace AND prosrc ~ 'FOR (NO KEY )?UPDATE' ORDER BY 1`,
   );
-  expect(rows.map(({ proname }) => proname)).toEqual([...Object.keys(CALLS), ...WRITERS].sort());
+  expect(rows.map(({ proname }) => proname)).toEqual([...Object.keys(CALLS), ...WRITERS, ...Object.keys(COUNTING)].sort());
 });
 
 describe('a writer of events and a function that settles the same task', () => {
@@ -66,6 +73,34 @@ describe('a writer of events and a function that settles the same task', () => {
         await writer.query('COMMIT');
         await settled;
       });
+});
+
+describe('two calls that the same budgets apply to', () => {
+  const IDS = ['0197a0c4-0000-7000-8000-000000000011', '0197a0c4-0000-7000-8000-000000000012'];
+  const lock = (id: string) =>
+    writer.query(`SELECT 1 FROM budgets b JOIN budget_periods p ON p.budget_id = b.id WHERE b.id = $1 FOR NO KEY UPDATE OF p`, [
+      id,
+    ]);
+
+  for (const [name, call] of Object.entries(COUNTING))
+    it(`${name} locks the budgets by their ids, and does not hold the second while it waits for the first`, async () => {
+      await watcher.query('DELETE FROM budgets');
+      for (const id of IDS.toReversed())
+        await watcher.query(
+          `INSERT INTO budgets (id, name, scope, subject, period, time_zone, limit_tokens, warn_at, on_exhausted, created_by)
+           VALUES ($1, 'b', 'person', 'local:alice', 'day', 'UTC', 100, '{}', 'wait', 'local:alice')`,
+          [id],
+        );
+      await settler.query(COUNTING.spend_budgets!);
+      await writer.query('BEGIN');
+      await lock(IDS[0]!);
+      const counted = settler.query(call);
+      counted.catch(() => {});
+      await until(`${name} waits`, () => isWaiting(settler));
+      await lock(IDS[1]!);
+      await writer.query('COMMIT');
+      await counted;
+    });
 });
 
 /** A workflow whose lane the task holds; `lost` when the task in the lane does not exist any more. */

@@ -23,7 +23,7 @@ type Paths = Record<string, { get?: Operation }>;
 const BY_CURSOR = [
   ...['agents', 'skills', 'workflows', 'scheduled-agents', 'custom-tools', 'mcps', 'guardrails', 'knowledge-sources'],
   ...['knowledge-items', 'memories', 'tokens', 'providers', 'tasks', 'tasks/workflow/{workflow_id}'],
-  ...['alerts', 'alerts/{id}/events', 'tokens/{id}/uses', 'workflows/{id}/versions'],
+  ...['alerts', 'budgets', 'alerts/{id}/events', 'tokens/{id}/uses', 'workflows/{id}/versions'],
   ...['keys', 'datasets', 'datasets/{id}/items', 'datasets/{id}/runs', 'tasks/{id}/scores'],
 ].map((name) => `/api/${name}`);
 const BY_SKIP = ['/api/agents/{agent_id}/chat/sessions'];

@@ -16,6 +16,8 @@ const NOT_COUNTED: Record<string, string> = {
   alerts: 'at most 50 a principal, of limited length',
   audit_entries: 'one line a request; AUDIT_RETENTION_DAYS',
   audit_queue: 'numbers',
+  budget_waits: 'written by the installation',
+  budgets: 'at most 100 a principal, of limited length',
   chat_messages: 'history: a turn of a chat, as large as one request',
   chat_sessions: 'history',
   browser_sessions: 'names of people who are signed in',

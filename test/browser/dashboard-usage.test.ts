@@ -7,10 +7,11 @@ import { shareInstallation, type TestInstallation } from '../support/installatio
 import { asks, fails, says } from '../support/peers/model-server.ts';
 
 let here: TestInstallation;
+let office: string;
 
 beforeAll(async () => {
   here = await shareInstallation();
-  const office = await here.workflow({
+  office = await here.workflow({
     tools: ['def doubled(n: int) -> int:\n    """Doubles."""\n    return n * 2\n'],
     workflow: { title: 'Office' },
   });
@@ -64,5 +65,42 @@ describeInBrowser('the usage screen', () => {
     await page.getByRole('region', { name: 'By workflow' }).waitFor();
     expect(await axe(page)).toEqual([]);
     expect(Number(await page.evaluate('document.documentElement.scrollWidth - innerWidth'))).toBe(0);
+  });
+});
+
+describeInBrowser('a budget', () => {
+  it('is created, and the usage screen shows what is left of it', async ({ page }) => {
+    await signInAsAlice(page, `${here.url}/dashboard/usage`, here.people.alice.token);
+    await page.getByText('No budget limits what you spend.').waitFor();
+    await page.getByRole('link', { name: 'New budget' }).first().click();
+    await page.getByRole('textbox', { name: 'Name' }).fill('Office a month');
+    await page.getByLabel('Limits').selectOption('workflow');
+    await page.getByRole('combobox', { name: 'Workflow' }).click();
+    await page.getByRole('option', { name: 'Office', exact: true }).click();
+    await page.getByLabel('Period').selectOption('month');
+    await page.getByRole('radio', { name: 'tokens' }).check();
+    await page.getByRole('textbox', { name: 'Tokens' }).fill('100003');
+    expect(await axe(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Create budget' }).click();
+    await page.getByText('100,003 tokens (100 %)').waitFor();
+    const [budget] = (await here.alice.ok(here.alice.get('/api/budgets'))) as unknown as object[];
+    expect(budget).toMatchObject({ scope: 'workflow', subject_id: office, period: 'month', limit_usd: null, warn_at: [0.8] });
+
+    here.model.script(says('Five.', { usage: { prompt_tokens: 10_007, completion_tokens: 53, total_tokens: 0 } }));
+    await here.ended(await here.prompt(office));
+    await page.goto(`${here.url}/dashboard/usage`);
+    const row = page.getByRole('region', { name: 'Budgets' }).getByRole('row').filter({ hasText: 'Office a month' });
+    await row.getByText('89,943 tokens (89.9 %)').waitFor();
+    expect((await row.getByRole('cell').allInnerTexts()).slice(1, 5)).toEqual([
+      ...['workflow Office', '100,003 tokens a month', '10,060 tokens', '0 tokens'],
+    ]);
+
+    await row.getByRole('link', { name: 'Office a month' }).click();
+    await page.getByRole('textbox', { name: 'Tokens' }).fill('200003');
+    await page.getByRole('button', { name: 'Save changes' }).click();
+    await page.getByText('189,943 tokens (94.9 %)').waitFor();
+    await page.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+    await page.getByText('No budget yet.').waitFor();
   });
 });

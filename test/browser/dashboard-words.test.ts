@@ -147,7 +147,7 @@ const FORMS: Record<string, string> = {
   ...{ agents: 'Description', providers: 'Description', tokens: 'Description', 'custom-tools': 'Description' },
   ...{ skills: 'Description', guardrails: 'Description', mcps: 'Description', 'knowledge-sources': 'Description' },
   ...{ 'knowledge-items': 'Name', memories: 'Value', 'scheduled-agents': 'Prompt', workflows: 'Title' },
-  ...{ alerts: 'Name', datasets: 'Description' },
+  ...{ alerts: 'Name', budgets: 'Name', datasets: 'Description' },
 };
 /** Their form is on a tab of their page. */
 const WITH_TABS = ['workflows', 'datasets'];

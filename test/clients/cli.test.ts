@@ -207,6 +207,55 @@ it('approves the call that waits, while another terminal follows the run to its 
   expect(await perdura(['deny', task_id])).toMatchObject({ code: 1, errors: expect.stringContaining('waits for approval') });
 }, 60_000);
 
+describe('perdura budgets', () => {
+  it('lists what is left; a run warns when little is, and is refused with the reason when nothing is', async () => {
+    const workflow_id = await here.workflow({ workflow: { title: 'Capped' } });
+    const budget = { name: 'Short day', scope: 'workflow', subject_id: workflow_id, period: 'day', on_exhausted: 'refuse' };
+    const { id, period_ends_at } = await here.alice.ok(here.alice.post('/api/budgets', { ...budget, limit_tokens: 5_003 }), 201);
+    const ends = period_ends_at.replace('.000Z', 'Z');
+    here.model.script(says('Half.', { usage: { prompt_tokens: 4_001, completion_tokens: 53, total_tokens: 0 } }));
+    await here.ended(await here.prompt(workflow_id));
+
+    const listed = await perdura(['budgets', 'ls']);
+    const row = ['Short day', `workflow ${workflow_id}`, '5003 tokens a day', '4054 tokens', '0 tokens', '949 tokens', ends];
+    expect(listed).toMatchObject({ code: 0, errors: '' });
+    expect(listed.out.split('\n').map((line) => line.split(/ {2,}/))).toEqual([
+      ['NAME', 'LIMITS', 'LIMIT', 'SPENT', 'RESERVED', 'LEFT', 'PERIOD ENDS'],
+      row,
+      [''],
+    ]);
+    expect(await json('budgets', 'ls')).toMatchObject([{ id, name: 'Short day', spent: 4_054, left: 949 }]);
+
+    here.model.script(says('Whole.', { usage: { prompt_tokens: 947, completion_tokens: 2, total_tokens: 0 } }));
+    const warned = await perdura(['run', 'Capped', 'Go.', '--follow']);
+    expect(warned).toMatchObject({
+      ...{ code: 0, out: 'Whole.\n' },
+      errors: expect.stringContaining(
+        `warning: 81 % of the budget Short day of 5003 tokens are spent; it begins again at ${ends}\n`,
+      ),
+    });
+    const refused = await perdura(['run', 'Capped', 'Again.']);
+    expect(refused).toMatchObject({ code: 1, out: '' });
+    expect(refused.errors).toMatch(
+      new RegExp(`^perdura run: The budget Short day of 5003 tokens is used up until ${ends}: 5003 tokens are spent \\(429`),
+    );
+
+    await here.alice.ok(here.alice.put(`/api/budgets/${id}`, { on_exhausted: 'wait' }));
+    const waits = await perdura(['run', 'Capped', 'Later.']);
+    expect(waits.errors).toContain('5003 tokens are spent. The run waits until then, or until the budget is raised\n');
+    here.model.script(says('Later.'));
+    await here.alice.ok(here.alice.del(`/api/budgets/${id}`), 204);
+    expect(await here.ended(waits.out.trim())).toMatchObject({ status: 'completed' });
+  }, 60_000);
+
+  it('has one verb', async () => {
+    expect(await perdura(['budgets', 'spend'])).toMatchObject({
+      code: 2,
+      errors: expect.stringContaining('no perdura budgets spend'),
+    });
+  });
+});
+
 describe('perdura models', () => {
   it('shows the catalogue, and lets an administrator replace it by a file', async () => {
     const shown = await perdura(['models', 'show']);

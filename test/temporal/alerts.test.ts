@@ -219,6 +219,54 @@ describe('what an alert measures', () => {
     expect(await measuredBy(workflow_id, { measure: 'waiting' })).toBe(0);
   });
 
+  it('budget: the share that is spent, and 100 while a run waits because too little is left', async () => {
+    const workflow_id = await here.workflow();
+    const budget = { name: 'Day', scope: 'workflow', subject_id: workflow_id, period: 'day', limit_tokens: 10_007 };
+    const { id: budget_id } = await here.alice.ok(here.alice.post('/api/budgets', budget), 201);
+    const watch = async (threshold: number) =>
+      (await create(null as never, { name: `At ${threshold}`, measure: 'budget', threshold, budget_id })).id as string;
+    const [at80, at100] = [await watch(80), await watch(100)];
+    const states = async () => (await Promise.all([at80, at100].map(read))).map(({ state, last_value }) => [state, last_value]);
+    const use = (prompt_tokens: number) =>
+      ran(workflow_id, says('Used.', { usage: { prompt_tokens, completion_tokens: 1, total_tokens: 0 } }));
+    await use(7_999);
+    await minute();
+    const share = (tokens: number) => expect.closeTo((100 * tokens) / 10_007, 6);
+    const under = share(8_000);
+    expect(await states()).toEqual([
+      ['ok', under],
+      ['ok', under],
+    ]);
+    await use(2_004);
+    await minute();
+    const nearly = share(10_005);
+    expect(await states()).toEqual([
+      ['firing', nearly],
+      ['ok', nearly],
+    ]);
+    const waiting = await here.prompt(workflow_id, 'A prompt that needs more than two tokens.');
+    await until('the wait', async () => (await here.alice.ok(here.alice.get(`/api/tasks/${waiting}`))).status === 'waiting');
+    await minute();
+    await received(2);
+    expect(await states()).toEqual([
+      ['firing', 100],
+      ['firing', 100],
+    ]);
+    const sent = receiver.received.map((message) => verified(message) as { type: string; data: Record<string, unknown> });
+    expect(sent).toMatchObject([
+      { type: 'alert.fired', data: { name: 'At 80', measure: 'budget', budget_id, workflow_id: null, value: nearly } },
+      { type: 'alert.fired', data: { name: 'At 100', measure: 'budget', budget_id, workflow_id: null, value: 100 } },
+    ]);
+    here.model.script(says('At last.'));
+    await here.alice.ok(here.alice.put(`/api/budgets/${budget_id}`, { limit_tokens: 1_000_003 }));
+    expect(await here.ended(waiting)).toMatchObject({ status: 'completed' });
+    await minute();
+    await received(4);
+    expect((await states()).map(([state]) => state)).toEqual(['ok', 'ok']);
+    await here.alice.ok(here.alice.del(`/api/budgets/${budget_id}`), 204);
+    expect(await here.alice.get(`/api/alerts/${at80}`)).toMatchObject({ status: 404 });
+  });
+
   it("is of the owner's runs, or of one workflow", async () => {
     const [one, other] = [await here.workflow(), await here.workflow()];
     await here.sql(`UPDATE tasks SET completed_at = now() - interval '1 day' WHERE completed_at IS NOT NULL`);
@@ -236,6 +284,41 @@ describe('what an alert measures', () => {
 });
 
 describe('the API of alerts', () => {
+  it('refuses a budget of someone else, one that does not exist, and one that nothing watches', async () => {
+    const { id: budget_id } = await here.alice.ok(
+      here.alice.post('/api/budgets', { name: 'Hers', scope: 'person', period: 'day', limit_tokens: 10_007 }),
+      201,
+    );
+    const post = (who: typeof here.alice, values: object) =>
+      who.post('/api/alerts', { name: 'x', measure: 'budget', threshold: 80, ...values });
+    const refusal = async (values: object) => ((await post(here.alice, values)).body as Record<string, any>).errors?.[0];
+    expect(await post(here.bob, { budget_id })).toMatchObject({
+      status: 403,
+      body: { detail: 'This budget belongs to someone else' },
+    });
+    const unknown = '0197a0c4-0000-7000-8000-000000000099';
+    expect(await refusal({ budget_id: unknown })).toEqual({ path: 'budget_id', message: `No budget with id ${unknown}` });
+    expect(await refusal({})).toMatchObject({ path: 'budget_id', message: expect.stringContaining('Name the id') });
+    expect(await refusal({ budget_id, measure: 'backlog' })).toMatchObject({ path: 'budget_id' });
+    expect(await refusal({ budget_id, workflow_id: await here.workflow() })).toMatchObject({ path: 'workflow_id' });
+    const { id } = await here.alice.ok(post(here.alice, { budget_id }), 201);
+    expect(await here.alice.put(`/api/alerts/${id}`, { measure: 'backlog' })).toMatchObject({ status: 422 });
+    await here.alice.ok(here.alice.put(`/api/alerts/${id}`, { measure: 'backlog', budget_id: null }));
+    const { id: of_alice } = await here.alice.ok(post(here.alice, { budget_id }), 201);
+    const { id: of_bob } = await here.bob.ok(
+      here.bob.post('/api/alerts', { name: 'x', measure: 'backlog', threshold: 1_000_000 }),
+      201,
+    );
+    expect(await here.bob.put(`/api/alerts/${of_bob}`, { measure: 'budget', budget_id })).toMatchObject({ status: 403 });
+    // As after its owner lost the right to see the budget.
+    await here.sql(`UPDATE alerts SET measure = 'budget', budget_id = $2 WHERE id = $1`, of_bob, budget_id);
+    await ran(await here.workflow(), says('Used.', { usage: { prompt_tokens: 9_001, completion_tokens: 1, total_tokens: 0 } }));
+    await measure();
+    expect(await read(of_alice)).toMatchObject({ state: 'firing', last_value: expect.closeTo((100 * 9_002) / 10_007, 6) });
+    expect(await here.bob.ok(here.bob.get(`/api/alerts/${of_bob}`))).toMatchObject({ state: 'ok', last_value: 0 });
+    await here.alice.ok(here.alice.del(`/api/budgets/${budget_id}`), 204);
+  });
+
   it("refuses someone else's workflow and one that does not exist", async () => {
     const body = { name: 'x', measure: 'spend', threshold: 1, workflow_id: await here.workflow() };
     expect(await here.bob.post('/api/alerts', body)).toMatchObject({ status: 403 });

@@ -8,6 +8,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { UsageRow } from '../../src/contracts/usage.ts';
 import type * as AuditColumns from '../../src/dashboard/audit/audit.tsx';
 import type * as EvaluationColumns from '../../src/dashboard/datasets/evaluations.tsx';
+import type * as BudgetColumns from '../../src/dashboard/resources/budget-columns.tsx';
 import type * as Catalog from '../../src/dashboard/resources/catalog.tsx';
 import type * as AlertColumns from '../../src/dashboard/resources/panels/alert-panel.tsx';
 import type * as ErrorColumns from '../../src/dashboard/runs/errors-table.tsx';
@@ -32,6 +33,7 @@ export { MemoryRouter } from 'react-router';`;
 type Loaded = typeof UsageColumns &
   typeof TaskColumns &
   typeof AlertColumns &
+  Pick<typeof BudgetColumns, 'budgetColumns'> &
   Pick<typeof EvaluationColumns, 'evaluationColumns'> &
   Pick<typeof ErrorColumns, 'errorColumns'> &
   Pick<typeof AuditColumns, 'auditColumns'> &
@@ -101,6 +103,23 @@ describe('each column shows the field that it names', () => {
     const model = { name: 'large', ...CALLS, total_in: 101_009, total_out: 20_011, cost: 61.27, unpriced: 19 };
     expect(readCells(the.modelColumns, model)).toEqual({ Model: 'large', ...CALL_CELLS, Tokens: '121,020', Cost: '$61.27' });
     expect(readCells(the.modelColumns, { ...model, name: '' })).toMatchObject({ Model: 'not named' });
+  });
+
+  it('in the list of budgets', () => {
+    const budget = {
+      ...{ name: 'Day', scope: 'installation', subject_id: null, period: 'day', warn_at: [0.8] },
+      ...{ limit_usd: 53, limit_tokens: null, spent: 11.5, reserved: 7.25, left: 34.25, used: 11.5 / 53 },
+      ...{ period_starts_at: '2019-03-04T12:11:13.000Z', period_ends_at: '2019-03-05T12:11:13.000Z' },
+    };
+    const cells = readCells(the.budgetColumns, budget as never);
+    expect(cells).toEqual({
+      ...{ Limits: 'the installation', Limit: '$53.00 a day', Spent: '$11.50', Reserved: '$7.25', Left: '$34.25 (64.6 %)' },
+      'Period ends': expect.stringMatching(/^5 Mar 2019/),
+    });
+    const tokens = { ...budget, period: 'week', limit_usd: null, limit_tokens: 5_003, spent: 1_009, reserved: 211, left: 3_783 };
+    expect(readCells(the.budgetColumns, tokens as never)).toMatchObject({
+      ...{ Limit: '5,003 tokens a week', Spent: '1,009 tokens', Reserved: '211 tokens', Left: '3,783 tokens (75.6 %)' },
+    });
   });
 
   it('in the list of runs', () => {
@@ -205,6 +224,7 @@ describe('each column shows the field that it names', () => {
     ['waiting', '12.3 min waiting', '45.7 min waiting'],
     ['provider_errors', '12.34 failed requests', '45.678 failed requests'],
     ['backlog', '12.34 pending', '45.678 pending'],
+    ['budget', '12.3 % spent', '45.7 % spent'],
   ])('in the list and the history of alerts about %s', (measure, measured, threshold) => {
     const event = { at: '2019-03-05T12:11:13.000Z', state: 'firing', value: 12.34, threshold: 45.678, muted: false };
     const delivery = { delivery_status: 'failed', delivery_attempts: 7, delivery_error: 'Refused' };

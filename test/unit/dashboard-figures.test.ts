@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { callsLine, formatElapsed, stepLine, tokensLine } from '../../src/dashboard/runs/compared.ts';
 import { emptyRun } from '../../src/dashboard/runs/run-state.ts';
-import { closeScreens, openScreens, readFacts, SHOWN_TASK, toText } from '../support/browser/rendered.ts';
+import { closeScreens, openScreens, readFacts, readLinks, SHOWN_TASK, toText } from '../support/browser/rendered.ts';
 
 let the: Awaited<ReturnType<typeof openScreens>>;
 beforeAll(async () => {
@@ -117,9 +117,16 @@ describe('each figure of a screen is the one that its label says', () => {
       },
     ];
     const none = { rows: [] };
+    const budget = {
+      ...{ id: 'b-7', name: 'Team', scope: 'installation', subject_id: null, period: 'week', warn_at: [0.8], limit_usd: null },
+      ...{ limit_tokens: 5_003, spent: 1_009, reserved: 211, left: 3_783, used: 1_009 / 5_003, period_ends_at: AT },
+    };
+    const budgets = { items: [budget], total: 1, next: null };
     const html = the.render(the.Usage, {
-      replies: { get_usage: { from: AT, to: AT, rows }, get_tool_usage: none, get_model_usage: none },
+      replies: { get_usage: { from: AT, to: AT, rows }, get_tool_usage: none, get_model_usage: none, list_budgets: budgets },
     });
+    expect(toText(html)).toContain('Team the installation 5,003 tokens a week 1,009 tokens 211 tokens 3,783 tokens (75.6 %)');
+    expect(readLinks(html)).toMatchObject({ Team: '/budgets/b-7', 'New budget': '/budgets/new' });
     expect(toText(html)).toContain('6,004 Runs 604 (10 %) Failed 128,524 Tokens $72.77 Cost');
   });
 

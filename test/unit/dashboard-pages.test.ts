@@ -218,6 +218,18 @@ describe('what a run waits for', () => {
     );
     expect(shown([call('1', 'waiting_approval')], { status: 'running' })).not.toContain('tool-1');
   });
+
+  it('is the budget above the run that is used up, with what it says and a link', () => {
+    const detail = 'The budget Team of 5 US dollars is used up until 2026-02-01T00:00:00Z';
+    const logs = [
+      { event: 'unpriced_model', detail: 'No price is known for large.' },
+      { event: 'budget_exhausted', detail, budget_id: 'b-7' },
+    ];
+    const html = shown([], { logs, replies: { get_workflow: { budget: null } } });
+    expect(toText(html)).toContain(`The run waits for a budget ${detail}. The run continues automatically once it fits.`);
+    expect(readLinks(html)).toEqual({ 'Open the budget': '/budgets/b-7' });
+    expect(Object.keys(readButtons(html))).toEqual([]);
+  });
 });
 
 describe('the line that says what a run does now', () => {
@@ -441,6 +453,22 @@ describe('a list of records', () => {
     state_since: at(3),
   };
 
+  const BUDGET = {
+    ...{
+      name: 'Day',
+      scope: 'installation',
+      subject_id: null,
+      period: 'month',
+      warn_at: [0.8],
+      limit_usd: 53,
+      limit_tokens: null,
+    },
+    ...{ spent: 11.5, reserved: 7.25, left: 34.25, used: 11.5 / 53, period_ends_at: at(11) },
+  };
+  const BUDGET_CELLS = {
+    ...{ Limit: '$53.00 a month', Spent: '$11.50', Reserved: '$7.25', Left: '$34.25 (64.6 %)', 'Period ends': '11 Mar' },
+  };
+
   /** A record of each kind, and the text of each column; of a time, the day. */
   const ROWS: [slug: string, record: object, cells: object][] = [
     [
@@ -463,14 +491,26 @@ describe('a list of records', () => {
     [
       'alerts',
       { ...ALERT, workflow_id: null },
-      { State: 'firing', Measured: '3 pending', 'Fires at': '5 pending', Workflow: 'all', Since: '3 Mar' },
+      { State: 'firing', Measured: '3 pending', 'Fires at': '5 pending', Watches: 'all workflows', Since: '3 Mar' },
     ],
     [
       'alerts',
       { ...ALERT, last_value: null, workflow_id: 'workflow-7' },
       {
-        ...{ State: 'firing', Measured: '—', 'Fires at': '5 pending', Workflow: 'workflow seven', Since: '3 Mar' },
+        ...{ State: 'firing', Measured: '—', 'Fires at': '5 pending', Watches: 'workflow seven', Since: '3 Mar' },
       },
+    ],
+    ['budgets', BUDGET, { ...BUDGET_CELLS, Limits: 'the installation' }],
+    [
+      'budgets',
+      { ...BUDGET, scope: 'person', subject_id: 'github:4711', left: 0 },
+      { ...BUDGET_CELLS, Limits: 'person github:4711', Left: '$0 (0 %)' },
+    ],
+    ['budgets', { ...BUDGET, scope: 'agent', subject_id: 'agent-7' }, { ...BUDGET_CELLS, Limits: 'agent agent seven' }],
+    [
+      'budgets',
+      { ...BUDGET, scope: 'workflow', subject_id: 'workflow-7' },
+      { ...BUDGET_CELLS, Limits: 'workflow workflow seven' },
     ],
     ['datasets', { item_count: 1_009 }, { ...DESCRIBED, Items: '1009' }],
     ['agents', AGENT, { ...DESCRIBED, Model: 'default', Provider: 'provider seven', Tools: '5' }],

@@ -48,7 +48,7 @@ describe('the runs that wait for a person', () => {
     const html = the.render(the.Waiting, { replies });
     expect(asked).toEqual([expect.objectContaining({ status: 'waiting' })]);
     expect(readLinks(html)).toEqual({ Daily: '/tasks/t1', Guard: '/tasks/t2' });
-    expect(toText(html)).toMatch(/Daily Approve the call to pay\? started .*Guard The budget is used up, .* started /);
+    expect(toText(html)).toMatch(/Daily Approve the call to pay\? started .*Guard A budget is used up, .* started /);
     expect(toText(the.render(the.Waiting, { replies: { list_tasks: page([]) } }))).toContain('No run is waiting for you.');
   });
 });

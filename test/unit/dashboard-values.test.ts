@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { nameNew } from '../../src/dashboard/resources/creating.ts';
 import {
+  adaptField,
   type Control,
   type Field,
   fieldChoices,
@@ -40,6 +41,36 @@ describe('what a form sends for an empty control', () => {
   it('is not that for zero, and not for a switch that is off', () => {
     expect(send(field('number', { required: true, nullable: true }), 0).values).toEqual({ it: 0 });
     expect(send(field('switch', { required: true, nullable: true }), false).values).toEqual({ it: false });
+  });
+});
+
+describe('a field of shares', () => {
+  const shares = field('shares');
+  const shown = (it: number[]) => toControls([shares], { it }).it;
+
+  it('is shown and typed as percentages', () => {
+    expect(shown([0.57, 0.805, 1])).toEqual(['57 %', '80.5 %', '100 %']);
+    expect(send(shares, ['57 %', '80.5', ' 7% '])).toEqual({ values: { it: [0.57, 0.805, 0.07] }, faults: [] });
+    expect(send(shares, [])).toEqual({ values: { it: [] }, faults: [] });
+  });
+
+  it.each(['much', '%', '8,5'])('refuses %s', (text) => {
+    expect(send(shares, ['57', text]).faults).toEqual([{ path: 'it', message: `${text} is not a percentage such as 80 %` }]);
+  });
+});
+
+describe('a field that depends on another', () => {
+  const by = { field: 'kind', choices: { cat: { label: 'Cat', required: true, nullable: false }, dog: { label: 'Dog' } } };
+  const one = field('text', { nullable: true, by });
+  const sent = (kind: string, it: string) => toWire([field('text', { name: 'kind' }), one], { kind, it });
+
+  it('is sent as it looks for that value, and as null where it is not shown', () => {
+    expect(sent('cat', '')).toMatchObject({ faults: [{ path: 'it', message: 'Cat is required' }] });
+    expect(sent('cat', 'Tom').values).toEqual({ kind: 'cat', it: 'Tom' });
+    expect(sent('dog', '').values).toEqual({ kind: 'dog', it: null });
+    expect(sent('fish', 'Tom').values).toEqual({ kind: 'fish', it: null });
+    expect(adaptField(one, { kind: 'fish' })).toBeNull();
+    expect(adaptField(one, { kind: 'dog' })).toMatchObject({ label: 'Dog', nullable: true });
   });
 });
 

@@ -24,7 +24,7 @@ describe('the reasons why a run waits', () => {
 
   it('are the budget if no call waits, and the record if it is behind', () => {
     expect(listReasons(task, [call('done')])).toEqual([
-      'The budget is used up, or a model has no price. Change the budget to resume the run.',
+      'A budget is used up, or a model has no price. Open the run to see what to do.',
     ]);
     expect(listReasons({ record_behind: 'step 3' }, [])).toEqual([
       'The installation was restored. Resume the run from its record?',

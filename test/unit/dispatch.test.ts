@@ -46,7 +46,7 @@ function world({ task = null, next = null, webhook = null, is_down = false, has_
     ...Object.fromEntries(['proceed', 'halt', 'deliver', 'terminate'].map((what) => [what, act(what)])),
   };
   const store = {
-    snapshot: async () => ({ workflow: { owner: 'ann', status: 'active', on_busy: 'enqueue' }, guardrails: [] }),
+    snapshot: async () => ({ workflow: { owner: 'ann', status: 'active', on_busy: 'enqueue' }, guardrails: [], caps: [] }),
     definitions: { get: async () => DEFINITION },
     tasks: {
       create: more.create ?? (async ({ task_id }: { task_id: string }) => ({ task_id, created_at: 'now', holder: task_id })),

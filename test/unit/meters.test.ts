@@ -169,7 +169,7 @@ it('reports the open work by status, trigger and reason, also where there is non
     ...{ webhooks: 31, oldest_webhook: 37, unsent_audit: 41 },
   };
   const queue = { queue: 'q', kind: 'workflow' as const, waiting: 43, oldest_seconds: 47, workers: 53 };
-  const { sum } = parsedMetrics(await stateText({ workload: async () => work as never, backlogs: async () => [queue] }));
+  const { sum } = parsedMetrics(await stateText({ workload: async () => work as never, backlogs: async () => [queue], budgets }));
   const open = (status: string, trigger: string) => sum('perdura_runs_open', { status, trigger });
   expect([open('running', 'schedule'), open('waiting', 'prompt'), open('running', 'prompt')]).toEqual([7, 13, 0]);
   expect(sum('perdura_runs_oldest_age_seconds', { status: 'waiting' })).toBe(17);
@@ -181,16 +181,20 @@ it('reports the open work by status, trigger and reason, also where there is non
   expect(queues.map((name) => sum(name, { queue: 'q', kind: 'workflow' }))).toEqual([43, 47, 53]);
 });
 
+const budgets = async () => [
+  { id: 'b-1', scope: 'person', unit: 'usd' as const, limit: 61, spent: 67, reserved: 71, used: 0.73 },
+];
+
 it('reports that the database or the engine does not answer, and what the other one knows', async () => {
   const down = () => Promise.reject(new Error('down'));
   const backlogs = async () => [{ queue: 'q', kind: 'activity' as const, waiting: 3, oldest_seconds: 9, workers: 0 }];
-  const { sum, series } = parsedMetrics(await stateText({ workload: down, backlogs }));
+  const { sum, series } = parsedMetrics(await stateText({ workload: down, backlogs, budgets: down }));
   expect(sum('perdura_source_up', { source: 'database' })).toBe(0);
   expect(sum('perdura_source_up', { source: 'engine' })).toBe(1);
   expect(sum('perdura_queue_backlog', { queue: 'q' })).toBe(3);
   expect([...series.keys()].filter((key) => key.startsWith('perdura_runs'))).toEqual([]);
   const work = { runs: [], calls: [], webhooks: 5, oldest_webhook: 0, unsent_audit: 0 };
-  const other = parsedMetrics(await stateText({ workload: async () => work, backlogs: down }));
+  const other = parsedMetrics(await stateText({ workload: async () => work, backlogs: down, budgets }));
   expect(other.sum('perdura_source_up', { source: 'database' })).toBe(1);
   expect(other.sum('perdura_source_up', { source: 'engine' })).toBe(0);
   expect(other.sum('perdura_webhooks_pending', {})).toBe(5);
@@ -217,7 +221,7 @@ it('reports each number of the pending work and of the backlogs as its own metri
     { queue: 'q', kind: 'workflow' as const, waiting: 37, oldest_seconds: 41, workers: 43 },
     { queue: 'q', kind: 'activity' as const, waiting: 47, oldest_seconds: 53, workers: 59 },
   ];
-  const text = await stateText({ workload: async () => work, backlogs: async () => backlogs });
+  const text = await stateText({ workload: async () => work, backlogs: async () => backlogs, budgets });
   expect(Object.fromEntries(parsedMetrics(text).series)).toEqual({
     'perdura_source_up{source="database"}': 1,
     'perdura_source_up{source="engine"}': 1,
@@ -240,6 +244,10 @@ it('reports each number of the pending work and of the backlogs as its own metri
     'perdura_queue_backlog{queue="q",kind="activity"}': 47,
     'perdura_queue_oldest_age_seconds{queue="q",kind="activity"}': 53,
     'perdura_queue_pollers{queue="q",kind="activity"}': 59,
+    'perdura_budget_limit{budget="b-1",scope="person",unit="usd"}': 61,
+    'perdura_budget_spent{budget="b-1",scope="person",unit="usd"}': 67,
+    'perdura_budget_reserved{budget="b-1",scope="person",unit="usd"}': 71,
+    'perdura_budget_used_ratio{budget="b-1",scope="person"}': 0.73,
   });
 });
 
@@ -251,7 +259,7 @@ it('is documented: each metric of the code has a row, and each row a metric', as
     unsent_audit: 0,
     oldest_webhook: 0,
   };
-  const state = await stateText({ workload: async () => work, backlogs: async () => [] });
+  const state = await stateText({ workload: async () => work, backlogs: async () => [], budgets });
   const { families } = parsedMetrics(`${await createMeters().text()}\n${state}`);
   const streams = [...readFileSync(join(ROOT, 'src/api/service/metrics.ts'), 'utf8').matchAll(/'(perdura_\w+)'/g)].map(
     ([, name]) => name,

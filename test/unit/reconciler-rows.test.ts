@@ -12,8 +12,10 @@ const PARKED = 'test/temporal/parked-behind.test.ts';
 const OLDER = 'test/temporal/older-engine.test.ts';
 const ALERTS = 'test/temporal/alerts.test.ts';
 const SCHEDULES = 'test/temporal/schedules.test.ts';
+const BUDGETS = 'test/temporal/budgets.test.ts';
 type Test = [file: string, name: string];
 
+const LOST: Test = [BUDGETS, 'counts for half a minute, and is then removed, like what else nobody needs'];
 const AS_THEY_ARE: Test = [NEIGHBOURS, 'a run in progress and the one that waits behind it, whatever is wrong elsewhere'];
 const FAILING: Test = [
   'test/temporal/cron-schedules.test.ts',
@@ -73,6 +75,11 @@ const ROWS: Record<string, { breaks: Test[]; spares: Test[] }> = {
     breaks: [[REPAIRS, 'delivers a decision that a run did not receive'], DECISIONS],
     spares: [DECISIONS],
   },
+  'a run that waits for a [budget]': {
+    breaks: [[BUDGETS, 'continues by itself when the next period begins']],
+    spares: [[BUDGETS, 'waits while its model has no price, if the budget is in dollars']],
+  },
+  'what a lost call had reserved': { breaks: [LOST], spares: [LOST] },
   'an alert whose measure has reached its threshold or fallen below it': {
     breaks: [[ALERTS, 'sends one signed message when it fires and one when it is resolved, and keeps both in its history']],
     spares: [

@@ -51,6 +51,12 @@ describe('what a run is doing now', () => {
     expect(doing(asked)).toMatchObject([{ kind: 'wait', name: 'approval of pay', step: 3 }]);
     expect(doing(asked, log(3, 'approval_decided', { call_id: '3-1' }))).toEqual([]);
     expect(doing(model, log(2, 'budget_exhausted', { step: 3 }))).toMatchObject([{ kind: 'wait', name: 'a higher budget' }]);
+    const above = log(2, 'budget_exhausted', { step: 3, budget_id: 'b' });
+    expect(doing(model, above)).toMatchObject([{ kind: 'wait', name: 'room in a budget' }]);
+    expect(applyEvents(emptyRun, [model, above]).logs).toEqual([
+      { event: 'model_call', detail: 'gpt', timestamp: at(1) },
+      { event: 'budget_exhausted', detail: 'budget_exhausted', timestamp: at(2), budget_id: 'b' },
+    ]);
   });
 
   it('is nothing when the run has ended', () => {

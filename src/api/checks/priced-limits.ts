@@ -1,13 +1,13 @@
 import type { Warning } from '../../contracts/common.ts';
-import type { Provider } from '../../contracts/providers.ts';
 import { canonicalJson } from '../../domain/canonical-json.ts';
-import { getAskedModel } from '../../domain/definition.ts';
 import { type FieldError, unprocessable } from '../../domain/errors.ts';
 import { describeUnpriced, limitsDollars, UNPRICED_MODEL, type UnpricedModel } from '../../domain/unpriced.ts';
 import { isUuid } from '../../domain/uuid.ts';
 import type { Caller } from '../../identity/caller.ts';
 import type { Store } from '../../store/index.ts';
 import type { FindModelPrice } from '../ports.ts';
+import { createBudgetChecks } from './budget-prices.ts';
+import { type AskingAgent, type Changed, createPriceFinder } from './model-prices.ts';
 
 /** What decides whether a workflow limits dollars, and which model its runs ask. */
 interface LimitedWorkflow {
@@ -16,17 +16,6 @@ interface LimitedWorkflow {
   budget?: { max_cost_usd?: number | null | undefined } | null | undefined;
 }
 
-/** The choice of a model by an agent. */
-interface AskingAgent {
-  model?: string | null | undefined;
-  provider_id?: string | null | undefined;
-}
-
-/** A saved agent or provider, as the workflows that use it would have it. */
-type Changed =
-  | { agent: AskingAgent & { id?: string | undefined }; provider?: undefined }
-  | { provider: Partial<Provider>; agent?: undefined };
-
 export type LimitChecks = ReturnType<typeof createLimitChecks>;
 
 /** Creates the checks that a limit in dollars can hold: it needs a price of the model that the run asks. */
@@ -34,18 +23,12 @@ export function createLimitChecks({
   store,
   findModelPrice,
 }: {
-  store: Pick<Store, 'agents' | 'providers' | 'workflows'>;
+  store: Pick<Store, 'agents' | 'providers' | 'workflows' | 'scheduledAgents' | 'budgets'>;
   findModelPrice: FindModelPrice;
 }) {
-  /** Returns the model without a price that runs would ask; null: it has one, or the runs are refused for another reason. */
-  function findUnpriced(model: string | null | undefined, agent: AskingAgent, provider: Provider | null): UnpricedModel | null {
-    if (agent.provider_id && !provider) return null;
-    const asked = getAskedModel({ model: model ?? agent.model ?? null, provider });
-    return findModelPrice(provider, asked) ? null : { model: asked, provider: provider?.name ?? null };
-  }
-
-  const findProvider = async ({ provider_id }: AskingAgent): Promise<Provider | null> =>
-    provider_id && isUuid(provider_id) ? store.providers.find(provider_id) : null;
+  const prices = createPriceFinder({ store, findModelPrice });
+  const { findUnpriced, findProvider, listUnpriced } = prices;
+  const budgets = createBudgetChecks({ store, prices });
 
   /** Returns why a workflow's limit in dollars cannot hold; null if it can, or if there is none. `agent`: one that is not stored. */
   async function findLimitError({ agent_id, model, budget }: LimitedWorkflow, agent?: AskingAgent): Promise<FieldError | null> {
@@ -55,26 +38,9 @@ export function createLimitChecks({
     return unpriced && { path: 'budget.max_cost_usd', message: describeUnpriced(unpriced) };
   }
 
-  /** Lists the caller's workflows with a model without a price, as names for a sentence. */
-  async function listUnpriced(caller: Caller, { agent, provider }: Partial<Changed>, limited: boolean, workflow_id?: string) {
-    const selection = { agent_id: agent?.id, provider_id: provider?.id, workflow_id };
-    const workflows = await store.workflows.listAskingModels({ owner: caller.key, limited, ...selection });
-    const providers = new Map<string | null | undefined, Provider | null>();
-    const found: { title: string; unpriced: UnpricedModel }[] = [];
-    for (const { id, title, model, agent: stored_agent } of workflows) {
-      const asking = { ...stored_agent, ...agent };
-      const { provider_id } = asking;
-      if (!providers.has(provider_id)) providers.set(provider_id, await findProvider(asking));
-      const stored_provider = providers.get(provider_id) ?? null;
-      const used_provider = provider ? ({ ...stored_provider, ...provider } as Provider) : stored_provider;
-      const unpriced = findUnpriced(model, asking, used_provider);
-      if (unpriced) found.push({ title: title ?? id, unpriced });
-    }
-    return found;
-  }
-
   return {
     findLimitError,
+    budgets,
 
     /** Throws 422 if a workflow has a limit in dollars that cannot hold. `path`: the field of the request. */
     async refuseLimit(workflow: LimitedWorkflow, { path }: { path?: string } = {}): Promise<void> {
@@ -105,7 +71,7 @@ export function createLimitChecks({
     /** Warns about the caller's workflows whose limit in dollars cannot hold with a changed agent or provider. */
     async listBrokenLimits(changed: Changed, caller: Caller): Promise<Warning[]> {
       const { id } = changed.agent ?? changed.provider;
-      const broken = id === undefined ? [] : await listUnpriced(caller, changed, true);
+      const broken = id === undefined ? [] : await listUnpriced(caller, changed, { limited: true });
       const path = changed.agent ? 'model' : 'price_table';
       return nameFirst(broken).map(({ title, unpriced }) => ({
         path,
@@ -119,7 +85,7 @@ export function createLimitChecks({
       caller: Caller,
     ): Promise<Warning[]> {
       if (measure !== 'spend') return [];
-      const unpriced = await listUnpriced(caller, {}, false, workflow_id ?? undefined);
+      const unpriced = await listUnpriced(caller, {}, { workflow_id: workflow_id ?? undefined });
       const [first] = unpriced;
       if (first && workflow_id)
         throw unprocessable([{ path: 'workflow_id', message: describeUncounted(first.unpriced) }], UNPRICED_MODEL);

@@ -81,6 +81,7 @@ export async function startRun(
     owner,
     owner_login,
     access_token,
+    service_key_id: caller.service_key?.id,
     trigger: 'api',
   };
   await services.dispatch.prompt(order);

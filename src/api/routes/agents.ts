@@ -53,6 +53,7 @@ export function agentRoutes(api: Api, { store, builtin_tools, dollar_limits }: S
       ...(await listGuardWarnings(store, agent, caller.key)),
       ...listModelWarnings(await findAgentModel(store, agent), 'model'),
       ...(await dollar_limits.listBrokenLimits({ agent }, caller)),
+      ...(await dollar_limits.budgets.listOfChanged({ agent }, caller)),
       ...(await listFallbackWarnings(store, agent, caller)),
     ],
     listRunWarnings: (agent, caller) => listToolTokenWarnings(store, agent, caller),

@@ -1,5 +1,5 @@
 import { type Alert, alerts, MOST_ALERTS } from '../../contracts/alerts.ts';
-import { conflict } from '../../domain/errors.ts';
+import { conflict, foreign, unprocessable } from '../../domain/errors.ts';
 import type { Caller } from '../../identity/caller.ts';
 import type { Store } from '../../store/index.ts';
 import { getOwnAlert, refuseForeignWorkflow } from '../checks/owned.ts';
@@ -23,6 +23,7 @@ export function alertRoutes(api: Api, { store, dollar_limits }: Services): void 
   mount(api, alerts.create, ({ body, reserved_id, warn }, caller) =>
     createOnce<Alert>(reserved_id, store.alerts.find, async () => {
       if (body.workflow_id) await refuseForeignWorkflow(store, body.workflow_id, caller);
+      await refuseWrongBudget(store, body, caller);
       warn(...(await dollar_limits.checkSpendAlert(body, caller)));
       if ((await store.alerts.countOwned(caller.key)) >= MOST_ALERTS)
         throw conflict(`You have ${MOST_ALERTS} alerts, the most that one person may have; delete one first`, 'alerts_limit');
@@ -35,6 +36,7 @@ export function alertRoutes(api: Api, { store, dollar_limits }: Services): void 
     async ({ params: { id }, body, warn }, caller) => {
       const before = await getOwn(id, caller);
       if (body.workflow_id) await refuseForeignWorkflow(store, body.workflow_id, caller);
+      await refuseWrongBudget(store, { ...before, ...body }, caller);
       warn(...(await dollar_limits.checkSpendAlert({ ...before, ...body }, caller)));
       return store.alerts.update(id, body);
     },
@@ -53,4 +55,20 @@ export function alertRoutes(api: Api, { store, dollar_limits }: Services): void 
     await getOwn(id, caller);
     return store.alerts.listEvents(id, query);
   });
+}
+
+type Watched = Pick<Alert, 'measure' | 'workflow_id' | 'budget_id'>;
+
+/** Throws if an alert about a budget names none, or one that the caller may not watch; and if another alert names one. */
+async function refuseWrongBudget(store: Store, { measure, workflow_id, budget_id }: Watched, caller: Caller): Promise<void> {
+  const refuse = (path: string, message: string) => unprocessable([{ path, message }]);
+  if (measure !== 'budget') {
+    if (budget_id) throw refuse('budget_id', 'Only an alert with the measure budget has a `budget_id`');
+    return;
+  }
+  if (workflow_id) throw refuse('workflow_id', 'An alert about a budget has no `workflow_id`; leave it out');
+  if (!budget_id) throw refuse('budget_id', 'Name the id of the budget that the alert watches');
+  const budget = await store.budgets.find(budget_id);
+  if (!budget) throw refuse('budget_id', `No budget with id ${budget_id}`);
+  if (budget.owner !== null && budget.owner !== caller.key && budget.created_by !== caller.key) throw foreign('budget');
 }

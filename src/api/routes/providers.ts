@@ -31,6 +31,7 @@ export function providerRoutes(api: Api, { store, models, dollar_limits }: Servi
     listWarnings: async (provider, caller) => [
       ...listModelWarnings({ model: provider.default_model, provider }, 'default_model'),
       ...(await dollar_limits.listBrokenLimits({ provider }, caller)),
+      ...(await dollar_limits.budgets.listOfChanged({ provider }, caller)),
       ...(await listFallbackWarnings(store, provider, caller)),
     ],
     users: ({ id }, { key }) => store.usersOf('provider', id, key),

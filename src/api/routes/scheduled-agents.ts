@@ -37,6 +37,7 @@ export function scheduledAgentRoutes(api: Api, services: ScheduleServices): void
   const findLimited = createLimitFinder(services);
   const change = createChanger(services);
   const keep = createKeeper(services);
+  const listModelFaults = createModelWarner(services);
   const standstill = explainStandstill(services);
   const current = async ({ params }: { params: unknown }, caller: Caller) =>
     toReply(scheduledAgents.get.reply, answer(await getOwn((params as { id: string }).id, caller)));
@@ -56,7 +57,7 @@ export function scheduledAgentRoutes(api: Api, services: ScheduleServices): void
       refuseLongJitter(body.jitter_seconds, recurrence);
       const values = { ...body, ...recurrence, id, owner: caller.key, owner_login: caller.login };
       const { warnings, ...kept } = await keep(body.workflow_id, caller);
-      warn(...warnings, ...(await listWorkflowModelWarnings(store, body.workflow_id)));
+      warn(...warnings, ...(await listModelFaults(body.workflow_id, caller)));
       return store.scheduledAgents.create(values, kept);
     });
     try {
@@ -157,11 +158,15 @@ const explainStandstill =
     });
   };
 
-/** Warns if the model that the schedule's runs ask for ends soon or has ended. */
-async function listWorkflowModelWarnings(store: Store, workflow_id: string): Promise<Warning[]> {
-  const workflow = await store.workflows.find(workflow_id);
-  return workflow ? listModelWarnings(await findModelUse(store, workflow), 'workflow_id') : [];
-}
+/** Warns if the model that the schedule's runs ask for ends soon or has ended, or lacks a price that a budget needs. */
+const createModelWarner =
+  ({ store, dollar_limits }: ScheduleServices) =>
+  async (workflow_id: string, caller: Caller): Promise<Warning[]> => {
+    const workflow = await store.workflows.find(workflow_id);
+    if (!workflow) return [];
+    const uncounted = await dollar_limits.budgets.listOfWorkflow(workflow, caller, PATH.path);
+    return [...listModelWarnings(await findModelUse(store, workflow), PATH.path), ...uncounted];
+  };
 
 /** Changes the row and the engine's schedule together: if the engine is unreachable, restores the row. */
 function createChanger(services: ScheduleServices) {
@@ -169,6 +174,7 @@ function createChanger(services: ScheduleServices) {
   const getOwn = getOwnSchedule(store);
   const findLimited = createLimitFinder(services);
   const keep = createKeeper(services);
+  const listModelFaults = createModelWarner(services);
   return async (id: string, values: ScheduleValues, { caller, warn }: { caller: Caller } & Pick<Warnings, 'warn'>) => {
     const before = await getOwn(id, caller);
     const recurrence = checkRecurrence(
@@ -179,7 +185,7 @@ function createChanger(services: ScheduleServices) {
     if (values.enabled && !before.enabled) await dollar_limits.refuseLimit(limited, PATH);
     else warn(...(await dollar_limits.listWarnings(limited, PATH.path)));
     const { warnings, ...kept } = await keep(before.workflow_id, caller, before);
-    warn(...warnings, ...(await listWorkflowModelWarnings(store, before.workflow_id)));
+    warn(...warnings, ...(await listModelFaults(before.workflow_id, caller)));
     await store.scheduledAgents.noteMissed(before, Date.now());
     const row = await store.scheduledAgents.update(id, { ...values, ...recurrence }, kept);
     try {

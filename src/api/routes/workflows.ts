@@ -66,6 +66,7 @@ export function workflowRoutes(api: Api, services: Services): void {
   mount(api, workflows.get, async ({ params: { id }, warn }, caller) => {
     const workflow = await getOwn(id, caller);
     warn(...(await listWorkflowTagWarnings(store, workflow)), ...(await dollar_limits.listWarnings(toLimited(workflow))));
+    warn(...(await dollar_limits.budgets.listOfWorkflow(workflow, caller)));
     warn(...(await listWorkflowModelWarnings(store, workflow)));
     const { custom_tool_ids = [] } = (await store.agents.find(workflow.agent_id)) ?? {};
     warn(...(await listToolTokenWarnings(store, { custom_tool_ids, overrides: workflow.credential_overrides }, caller)));
@@ -79,6 +80,7 @@ export function workflowRoutes(api: Api, services: Services): void {
         ...(await tokenChecks.listWarnings(body, caller)),
         ...(await listWorkflowTagWarnings(store, { ...body, owner: caller.key })),
         ...(await listWorkflowModelWarnings(store, body)),
+        ...(await dollar_limits.budgets.listOfWorkflow(body, caller)),
       );
       const values = { ...body, owner: caller.key, owner_login: caller.login, ...(id ? { id } : {}) };
       const new_workflow = await store.workflows.create(values, caller.key);
@@ -98,6 +100,7 @@ export function workflowRoutes(api: Api, services: Services): void {
       warn(...(await dollar_limits.checkChange(toLimited(before), toLimited(wanted_values))));
       warn(...(await tokenChecks.listWarnings(wanted_values, caller)), ...(await listWorkflowTagWarnings(store, wanted_values)));
       warn(...(await listWorkflowModelWarnings(store, wanted_values)));
+      warn(...(await dollar_limits.budgets.listOfWorkflow(wanted_values, caller)));
       warn(...sent_back);
       const requested_state = getRequestedState({ status, enabled }, before);
       if (requested_state) await store.workflows.switch(id, requested_state);
@@ -174,7 +177,7 @@ function skillRoutes(
 function runRoutes(api: Api, { store, attach, following, dispatch }: Services): void {
   const getOwn = getOwnWorkflow(store);
   const toFrames = createSharedFrames();
-  mount(api, workflows.prompt, async ({ params: { id }, body, reserved_id: task_id, warn }, caller) => {
+  mount(api, workflows.prompt, async ({ params: { id }, body, reserved_id: task_id, note, warn }, caller) => {
     const { prompt = JSON.stringify(body.request), reasoning_effort, on_busy } = body;
     const { key: owner, login: owner_login, access_token } = caller;
     if (reasoning_effort) warn(...listEffortWarnings(await findModelUse(store, await getOwn(id, caller)), reasoning_effort));
@@ -184,13 +187,15 @@ function runRoutes(api: Api, { store, attach, following, dispatch }: Services): 
       owner,
       owner_login,
       access_token,
+      service_key_id: caller.service_key?.id,
       prompt,
       attachments: await attach(parseAttachments(body.attachments), owner),
       reasoning_effort,
       on_busy,
       trigger: 'prompt',
     };
-    const new_run = await dispatch.prompt(order);
+    const { warnings, ...new_run } = await dispatch.prompt(order);
+    note(...warnings.map((message) => ({ path: 'prompt', message })));
     return { ...new_run, stream_url: formatStreamUrl(new_run) };
   });
   mount(api, workflows.halt, async ({ params: { id } }, caller) => {

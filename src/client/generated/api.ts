@@ -170,8 +170,8 @@ export type Alert = {
   /** Identifier issued by the service (UUIDv7) */
   id: string;
   name: string;
-  /** failure_rate: percent of the completed and failed runs that failed; spend: US dollars; waiting: minutes that a run has waited for a person; provider_errors: failed requests to models; backlog: runs that wait for their lane */
-  measure: 'failure_rate' | 'spend' | 'waiting' | 'provider_errors' | 'backlog';
+  /** failure_rate: percent of the completed and failed runs that failed; spend: US dollars; waiting: minutes that a run has waited for a person; provider_errors: failed requests to models; backlog: runs that wait for their lane; budget: percent of a budget that is spent in its present period, 100 also while runs wait because too little is left */
+  measure: 'failure_rate' | 'spend' | 'waiting' | 'provider_errors' | 'backlog' | 'budget';
   /** The alert fires when the measure reaches it */
   threshold: number;
   /** The time that failure_rate, spend and provider_errors look back; the others look at the present */
@@ -180,6 +180,8 @@ export type Alert = {
   min_runs: number;
   /** Null: all your workflows */
   workflow_id: string | null;
+  /** The budget that the measure `budget` watches; for the others, null */
+  budget_id: string | null;
   /** Receives a message when the alert fires or is resolved */
   webhook_url: string | null;
   enabled: boolean;
@@ -201,8 +203,8 @@ export type Alert = {
 
 export type AlertCreate = {
   name: string;
-  /** failure_rate: percent of the completed and failed runs that failed; spend: US dollars; waiting: minutes that a run has waited for a person; provider_errors: failed requests to models; backlog: runs that wait for their lane */
-  measure: 'failure_rate' | 'spend' | 'waiting' | 'provider_errors' | 'backlog';
+  /** failure_rate: percent of the completed and failed runs that failed; spend: US dollars; waiting: minutes that a run has waited for a person; provider_errors: failed requests to models; backlog: runs that wait for their lane; budget: percent of a budget that is spent in its present period, 100 also while runs wait because too little is left */
+  measure: 'failure_rate' | 'spend' | 'waiting' | 'provider_errors' | 'backlog' | 'budget';
   /** The alert fires when the measure reaches it */
   threshold: number;
   /** The time that failure_rate, spend and provider_errors look back; the others look at the present */
@@ -211,6 +213,8 @@ export type AlertCreate = {
   min_runs?: number;
   /** Null: all your workflows */
   workflow_id?: string | null;
+  /** The budget that the measure `budget` watches; for the others, null */
+  budget_id?: string | null;
   /** Receives a message when the alert fires or is resolved */
   webhook_url?: string | null;
   enabled?: boolean;
@@ -237,13 +241,14 @@ export type AlertEvent = {
 
 export type AlertUpdate = {
   name?: string;
-  /** failure_rate: percent of the completed and failed runs that failed; spend: US dollars; waiting: minutes that a run has waited for a person; provider_errors: failed requests to models; backlog: runs that wait for their lane */
-  measure?: 'failure_rate' | 'spend' | 'waiting' | 'provider_errors' | 'backlog';
+  /** failure_rate: percent of the completed and failed runs that failed; spend: US dollars; waiting: minutes that a run has waited for a person; provider_errors: failed requests to models; backlog: runs that wait for their lane; budget: percent of a budget that is spent in its present period, 100 also while runs wait because too little is left */
+  measure?: 'failure_rate' | 'spend' | 'waiting' | 'provider_errors' | 'backlog' | 'budget';
   /** The alert fires when the measure reaches it */
   threshold?: number;
   window_minutes?: number;
   min_runs?: number;
   workflow_id?: string | null;
+  budget_id?: string | null;
   webhook_url?: string | null;
   enabled?: boolean;
   muted_until?: string | null;
@@ -334,7 +339,7 @@ export type BackfilledSchedule = {
   warnings?: Warning[];
 };
 
-/** Reserved before each model call */
+/** Compared with the usage of the run before each model call */
 export type Budget = {
   max_cost_usd?: number | null;
   max_tokens?: number | null;
@@ -342,7 +347,7 @@ export type Budget = {
   on_exhausted?: 'wait' | 'halt';
 };
 
-/** Reserved before each model call */
+/** Compared with the usage of the run before each model call */
 export type BudgetOutput = {
   max_cost_usd: number | null;
   max_tokens: number | null;
@@ -1990,6 +1995,18 @@ export type LogData =
       detail: string;
       step: number;
       on_exhausted: 'wait' | 'halt';
+      /** The budget above the run that the call does not fit; absent: its own */
+      budget_id?: string;
+      /** When the period of a used up budget ends */
+      until?: string;
+    }
+  | {
+      event: 'budget_warning';
+      detail: string;
+      step: number;
+      budget_id: string;
+      /** The share of the budget that is spent */
+      used: number;
     }
   | {
       event: 'unpriced_model';
@@ -2377,6 +2394,20 @@ export type LogEntry =
       detail: string;
       step: number;
       on_exhausted: 'wait' | 'halt';
+      /** The budget above the run that the call does not fit; absent: its own */
+      budget_id?: string;
+      /** When the period of a used up budget ends */
+      until?: string;
+    }
+  | {
+      event: 'budget_warning';
+      /** ISO 8601, UTC */
+      timestamp: string;
+      detail: string;
+      step: number;
+      budget_id: string;
+      /** The share of the budget that is spent */
+      used: number;
     }
   | {
       event: 'unpriced_model';
@@ -2934,6 +2965,73 @@ export type NewWebhookSecret = {
   secret: string;
   /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
   warnings?: Warning[];
+};
+
+export type PeriodBudget = {
+  /** Identifier issued by the service (UUIDv7) */
+  id: string;
+  created_by: string;
+  /** ISO 8601, UTC */
+  created_at: string;
+  /** ISO 8601, UTC */
+  updated_at: string;
+  name: string;
+  /** Whose calls of models count */
+  scope: 'installation' | 'person' | 'service_key' | 'agent' | 'workflow' | 'schedule';
+  /** The id of the service key, agent, workflow or schedule; of a person, `id` in `GET /api/me`. Null: you, or the installation */
+  subject_id: string | null;
+  /** A week begins on Monday */
+  period: 'day' | 'week' | 'month';
+  /** IANA name */
+  time_zone: string;
+  /** US dollars */
+  limit_usd: number | null;
+  limit_tokens: number | null;
+  /** Shares of the limit. A run reports `budget_warning` when one is reached, and prompts carry a warning */
+  warn_at: number[];
+  /** refuse: new prompts are answered with 429, too. Runs wait in both cases, until there is room again */
+  on_exhausted: 'wait' | 'refuse';
+  /** In this period, as far as calls have ended; in the unit of the limit, like `reserved` and `left` */
+  spent: number;
+  /** What calls in progress are expected to use */
+  reserved: number;
+  /** The limit without what is spent and reserved; at least 0 */
+  left: number;
+  /** The share of the limit that is spent */
+  used: number;
+  /** ISO 8601, UTC */
+  period_starts_at: string;
+  /** ISO 8601, UTC */
+  period_ends_at: string;
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
+};
+
+export type PeriodBudgetCreate = {
+  name: string;
+  /** Whose calls of models count */
+  scope: 'installation' | 'person' | 'service_key' | 'agent' | 'workflow' | 'schedule';
+  /** The id of the service key, agent, workflow or schedule; of a person, `id` in `GET /api/me`. Null: you, or the installation */
+  subject_id?: string | null;
+  /** A week begins on Monday */
+  period: 'day' | 'week' | 'month';
+  /** IANA name */
+  time_zone?: string;
+  /** US dollars */
+  limit_usd?: number | null;
+  limit_tokens?: number | null;
+  /** Shares of the limit. A run reports `budget_warning` when one is reached, and prompts carry a warning */
+  warn_at?: number[];
+  /** refuse: new prompts are answered with 429, too. Runs wait in both cases, until there is room again */
+  on_exhausted?: 'wait' | 'refuse';
+};
+
+export type PeriodBudgetUpdate = {
+  name?: string;
+  limit_usd?: number | null;
+  limit_tokens?: number | null;
+  warn_at?: number[];
+  on_exhausted?: 'wait' | 'refuse';
 };
 
 export type PersonSettings = {
@@ -4925,6 +5023,16 @@ export interface Operations {
     };
     reply: null;
   };
+  /** Delete a budget */
+  'DELETE /api/budgets/{id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+    };
+    reply: null;
+  };
   /** Delete a custom tool */
   'DELETE /api/custom-tools/{id}': {
     input: {
@@ -5276,6 +5384,30 @@ export interface Operations {
       };
     };
     reply: AuditEntry[];
+  };
+  /** List the budgets that concern the caller, newest first */
+  'GET /api/budgets': {
+    input: {
+      query?: {
+        /** Items per page */
+        limit?: number;
+        /** Opaque; from the Link header of the previous page */
+        cursor?: string;
+        /** Part of the name or description */
+        q?: string;
+      };
+    };
+    reply: PeriodBudget[];
+  };
+  /** Get a budget */
+  'GET /api/budgets/{id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+    };
+    reply: PeriodBudget;
   };
   /** List the tools that come with this installation */
   'GET /api/builtin-tools': { input: object; reply: BuiltinTool[] };
@@ -6261,6 +6393,8 @@ export interface Operations {
   'POST /api/alerts': { input: { body: AlertCreate }; reply: Alert };
   /** Upload a file for a prompt */
   'POST /api/attachments': { input: { body: FormData }; reply: Attachment };
+  /** Limit what is spent on models in a day, week or month */
+  'POST /api/budgets': { input: { body: PeriodBudgetCreate }; reply: PeriodBudget };
   /** Create a custom tool */
   'POST /api/custom-tools': { input: { body: CustomToolCreate }; reply: CustomTool };
   /** Create a tool from a .py file named after its function */
@@ -6735,6 +6869,17 @@ export interface Operations {
     };
     reply: Alert;
   };
+  /** Change a budget */
+  'PUT /api/budgets/{id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+      body: PeriodBudgetUpdate;
+    };
+    reply: PeriodBudget;
+  };
   /** Change a custom tool */
   'PUT /api/custom-tools/{id}': {
     input: {
@@ -6887,6 +7032,7 @@ export const IDEMPOTENT: ReadonlySet<string> = new Set([
   'POST /api/agents',
   'POST /api/agents/{agent_id}/chat',
   'POST /api/alerts',
+  'POST /api/budgets',
   'POST /api/custom-tools',
   'POST /api/datasets',
   'POST /api/datasets/{id}/items',

@@ -14,7 +14,7 @@ export function listReasons({ record_behind }: Pick<Task, 'record_behind'>, call
   );
   const questions = [...waiting.values()].map((alike) => toReason(alike[0]!, alike.length));
   const reasons = record_behind ? ['The installation was restored. Resume the run from its record?', ...questions] : questions;
-  return reasons.length > 0 ? reasons : ['The budget is used up, or a model has no price. Change the budget to resume the run.'];
+  return reasons.length > 0 ? reasons : ['A budget is used up, or a model has no price. Open the run to see what to do.'];
 }
 
 function toReason({ status, name, question }: Call, times: number): string {

@@ -1,8 +1,16 @@
 import { AlertCreate, AlertUpdate, alerts } from '../../contracts/alerts.ts';
+import { ALERT_MEASURES } from '../../domain/statuses.ts';
 import { When } from '../ui/time.tsx';
-import { reference, text } from './columns.tsx';
+import { Named, text } from './columns.tsx';
+import type { Field } from './fields.ts';
 import { AlertPanel, AlertStatus, formatMeasure } from './panels/alert-panel.tsx';
 import type { EditableScreen } from './resource.ts';
+
+const OF_RUNS = ALERT_MEASURES.filter((measure) => measure !== 'budget');
+
+const whereMeasured = (measures: readonly string[], look: Partial<Field>): Partial<Field> => ({
+  by: { field: 'measure', choices: Object.fromEntries(measures.map((measure) => [measure, look])) },
+});
 
 export const ALERTS: EditableScreen = {
   title: 'Alerts',
@@ -15,14 +23,21 @@ export const ALERTS: EditableScreen = {
     { label: 'State', show: (alert) => <AlertStatus alert={alert} /> },
     text('Measured', ({ measure, last_value }) => formatMeasure(measure, last_value)),
     text('Fires at', ({ measure, threshold }) => formatMeasure(measure, threshold)),
-    reference('Workflow', 'workflow_id', { kind: 'workflow', slug: 'workflows', none: 'all' }),
+    {
+      label: 'Watches',
+      show: ({ workflow_id, budget_id }) => {
+        if (budget_id) return <Named kind="budget" slug="budgets" id={budget_id} />;
+        return workflow_id ? <Named kind="workflow" slug="workflows" id={workflow_id} /> : 'all workflows';
+      },
+    },
     { label: 'Since', show: ({ state_since }) => <When at={state_since} /> },
   ],
   overrides: {
     threshold: { label: 'Fires at' },
     window_minutes: { label: 'Window (minutes)' },
     min_runs: { label: 'Fewest runs for a failure rate' },
-    workflow_id: { control: 'reference', of: 'workflow', none: 'All your workflows' },
+    workflow_id: whereMeasured(OF_RUNS, { control: 'reference', of: 'workflow', none: 'All your workflows' }),
+    budget_id: whereMeasured(['budget'], { control: 'reference', of: 'budget', required: true, nullable: false }),
     webhook_url: { label: 'Webhook URL', placeholder: 'https://…' },
     muted_until: { control: 'time' },
   },

@@ -1,5 +1,6 @@
 import { AGENTS, GUARDRAILS, MEMORIES, SKILLS } from './catalog-agents.tsx';
 import { ALERTS } from './catalog-alerts.tsx';
+import { BUDGETS } from './catalog-budgets.tsx';
 import { KEYS } from './catalog-keys.tsx';
 import { CUSTOM_TOOLS, KNOWLEDGE_ITEMS, KNOWLEDGE_SOURCES, MCPS, PROVIDERS, TOKENS } from './catalog-parts.tsx';
 import { DATASETS, SCHEDULES, WORKFLOWS } from './catalog-runs.tsx';
@@ -10,6 +11,7 @@ export const CATALOG: Record<string, ResourceScreen> = {
   workflows: WORKFLOWS,
   'scheduled-agents': SCHEDULES,
   alerts: ALERTS,
+  budgets: BUDGETS,
   datasets: DATASETS,
   agents: AGENTS,
   skills: SKILLS,

@@ -104,6 +104,7 @@ function Plain(props: ControlProps) {
     case 'suggested':
       return <Autocomplete {...common} value={text} onChange={onChange} data={field.options!} limit={MOST_SUGGESTED} />;
     case 'tags':
+    case 'shares':
       return (
         <TagsInput
           {...common}

@@ -2,7 +2,9 @@ import { Alert, Button, Group, Stack, Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useMemo, useState } from 'react';
+import { me } from '../../contracts/me.ts';
 import type { ApiProblem } from '../api/call.ts';
+import { useRead } from '../api/queries.ts';
 import { Code, Labelled } from '../ui/show.tsx';
 import { Empty, Loaded } from '../ui/states.tsx';
 import { type Field, listChangeableFields, type Values } from './fields.ts';
@@ -20,11 +22,12 @@ interface EditProps {
 /** The edit form of a stored record. */
 export function EditForm({ resource, id }: EditProps) {
   const ports = usePorts(resource, id);
+  const { data: caller } = useRead(me.get);
   const query = useQuery<Version, ApiProblem>({ queryKey: [resource.endpoints.get.operation, 'form', id], queryFn: ports.read });
   return (
     <Loaded query={query}>
       {(version) => {
-        const reason = resource.readonly?.(version.value as Stored);
+        const reason = resource.readonly?.(version.value as Stored, caller);
         return reason ? <Empty>{reason}</Empty> : <Edit resource={resource} ports={ports} version={version} />;
       }}
     </Loaded>

@@ -11,6 +11,7 @@ export type Control =
   | 'yes_no'
   | 'choice'
   | 'tags'
+  | 'shares'
   | 'guarded_tools'
   | 'reference'
   | 'references'
@@ -50,6 +51,8 @@ export interface Field {
   /** The schema of a list's entries, if they have no `type`. */
   entry?: z.ZodType;
   variant_overrides?: Overrides;
+  /** How the field looks for each value of another field; without one it is not shown, and is empty. */
+  by?: { field: string; choices: Record<string, Partial<Field>> };
   /** True if the field is not shown in the form. */
   hidden?: boolean;
   /** True if the field cannot be changed after creation. */
@@ -174,6 +177,13 @@ function formatLabel(name: string): string {
     .map((word) => WORDS[word] ?? word);
   const text = words.join(' ');
   return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** Returns the field as it looks for these values; null: it is not shown. */
+export function adaptField(field: Field, values: Values): Field | null {
+  if (!field.by) return field;
+  const look = field.by.choices[values[field.by.field] as string];
+  return look ? { ...field, ...look } : null;
 }
 
 /** Returns the nested fields for the current values. */

@@ -5,7 +5,7 @@ import type { ApiProblem } from '../api/call.ts';
 import { Failure } from '../ui/states.tsx';
 import { useUnsaved } from '../ui/unsaved.tsx';
 import { FieldControl } from './controls.tsx';
-import type { Field, Values } from './fields.ts';
+import { adaptField, type Field, type Values } from './fields.ts';
 import { carryEdits, type FieldFault, nameHomeless, toControls, toWire } from './values.ts';
 
 export interface FieldGroup {
@@ -36,17 +36,22 @@ interface FormProps {
 /** A form for the fields of a contract. Errors from the service appear at their field. */
 export function ResourceForm({ form, groups = [], submit, needs, Extra, Fill, children }: FormProps) {
   const { fields, element, controls, set, faults, problem, busy, send } = form;
-  const control = (field: Field) => (
-    <FieldControl
-      key={field.name}
-      field={field}
-      values={controls}
-      path={field.name}
-      faults={faults}
-      disabled={form.stored && field.fixed === true}
-      onChange={(value) => set(field.name, value)}
-    />
-  );
+  const control = (whole: Field) => {
+    const field = adaptField(whole, controls);
+    return (
+      field && (
+        <FieldControl
+          key={field.name}
+          field={field}
+          values={controls}
+          path={field.name}
+          faults={faults}
+          disabled={form.stored && field.fixed === true}
+          onChange={(value) => set(field.name, value)}
+        />
+      )
+    );
+  };
   const findFields = (name: string) => fields.filter((field) => field.name === name);
   const grouped = new Set(
     groups.flatMap(({ fields: names, either }) => [...names, ...Object.values(either?.choices ?? {}).flat()]),
@@ -178,7 +183,11 @@ export function useForm({ fields, record, submit }: FormFacts) {
     send,
     carry,
     stored: record !== null,
-    set: (name: string, value: unknown) => setControls((previous) => ({ ...previous, [name]: value })),
+    set: (name: string, value: unknown) => {
+      // What was chosen for another value of the field may not be one of its choices.
+      const emptied = fields.filter(({ by }) => by?.field === name).map((field) => [field.name, '']);
+      setControls((previous) => ({ ...previous, ...Object.fromEntries(emptied), [name]: value }));
+    },
     show: (stored: Values) => {
       setControls(toControls(fields, stored));
       setClean(toControls(fields, stored));

@@ -1,11 +1,14 @@
 import { agents } from '../../contracts/agents.ts';
+import { budgets } from '../../contracts/budgets.ts';
 import { builtinTools } from '../../contracts/builtin-tools.ts';
 import { customTools } from '../../contracts/custom-tools.ts';
 import { datasets } from '../../contracts/datasets.ts';
 import { guardrails } from '../../contracts/guardrails.ts';
+import { keys } from '../../contracts/keys.ts';
 import { knowledgeSources } from '../../contracts/knowledge.ts';
 import { mcps } from '../../contracts/mcps.ts';
 import { providers } from '../../contracts/providers.ts';
+import { scheduledAgents } from '../../contracts/scheduled-agents.ts';
 import { skills } from '../../contracts/skills.ts';
 import { tokens } from '../../contracts/tokens.ts';
 import { workflows } from '../../contracts/workflows.ts';
@@ -25,6 +28,10 @@ export const KINDS = {
   knowledge_source: { list: knowledgeSources.list, by: 'id', slug: 'knowledge-sources', noun: 'source' },
   provider: { list: providers.list, by: 'id', slug: 'providers', noun: 'provider' },
   workflow: { list: workflows.list, by: 'id', slug: 'workflows', noun: 'workflow' },
+  schedule: { list: scheduledAgents.list, by: 'id', slug: 'scheduled-agents', noun: 'schedule' },
+  budget: { list: budgets.list, by: 'id', slug: 'budgets', noun: 'budget' },
+  // A new key is shown only once, on its own page.
+  service_key: { list: keys.list, by: 'id', slug: 'keys', noun: null },
   token: { list: tokens.list, by: 'name', slug: 'tokens', noun: 'stored token' },
   dataset: { list: datasets.list, by: 'id', slug: 'datasets', noun: 'dataset' },
   builtin_tool: { list: builtinTools.list, by: 'name', slug: null, noun: null },

@@ -1,6 +1,7 @@
 import type { ComponentType, ReactNode } from 'react';
 import type { z } from 'zod';
-import type { AnyEndpoint } from '../api/call.ts';
+import type { me } from '../../contracts/me.ts';
+import type { AnyEndpoint, ApiReply } from '../api/call.ts';
 import type { Column } from '../ui/list.tsx';
 import type { Overrides, Values } from './fields.ts';
 import type { FieldGroup, FillProps } from './form.tsx';
@@ -40,8 +41,8 @@ export interface ResourceScreen {
   exported?: AnyEndpoint;
   /** The text about what is deleted with a record: `with its …`. */
   removes?: string;
-  /** Returns the reason why a record cannot be edited; null if it can. */
-  readonly?(record: Stored): ReactNode | null;
+  /** Returns the reason why the caller cannot edit a record; null: they can. `caller` is undefined until it is known. */
+  readonly?(record: Stored, caller: ApiReply<typeof me.get> | undefined): ReactNode | null;
   /** The endpoint with the fields that the record lacks and the edit form needs. */
   complete?: { endpoint: AnyEndpoint; fields: string[] };
   /** Shown above the fields of a new record, to fill them in. */

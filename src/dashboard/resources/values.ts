@@ -1,6 +1,6 @@
 import { parseJson } from '../ui/json.ts';
 import { formatLocalTime } from '../ui/local-time.ts';
-import { type Field, listNestedFields, listVariantFields, type Values } from './fields.ts';
+import { adaptField, type Field, listNestedFields, listVariantFields, type Values } from './fields.ts';
 
 export interface FieldFault {
   path: string;
@@ -32,6 +32,8 @@ function toControl(field: Field, value: unknown, record_values: Values): unknown
     case 'switch':
       // A switch without a default is not sent until it is changed.
       return typeof value === 'boolean' ? value : null;
+    case 'shares':
+      return ((value ?? []) as number[]).map(formatPercent);
     case 'tags':
     case 'guarded_tools':
     case 'references':
@@ -61,12 +63,15 @@ export function toWire(fields: Field[], controls: Values): { values: Values; fau
   return { values, faults };
 }
 
-function toWireValue(field: Field, controls: Values): { value?: unknown; fault?: FieldFault[] } {
+function toWireValue(whole: Field, controls: Values): { value?: unknown; fault?: FieldFault[] } {
+  const field = adaptField(whole, controls);
+  if (!field) return toEmptyWire({ ...whole, required: false });
   const control = controls[field.name];
   if (field.control === 'nested') return toNestedWire(field, controls);
   if (field.control === 'variants') return toVariantsWire(field, control as Values[]);
   if (control === '' || control === null || control === undefined) return toEmptyWire(field);
   if (field.nullable && Array.isArray(control) && control.length === 0) return { value: null };
+  if (field.control === 'shares') return parseShares(control as string[]);
   if (field.control === 'json') return parseJsonControl(control as string);
   if (field.control === 'time') return { value: new Date(control as string).toISOString() };
   return { value: control };
@@ -97,6 +102,16 @@ function toEmptyWire(field: Field): { value?: unknown; fault?: FieldFault[] } {
   if (field.control === 'text' || field.control === 'long' || field.control === 'code')
     return field.fallback === '' ? { value: '' } : {};
   return {};
+}
+
+/** Formats `80 %` without the errors of binary fractions. */
+const formatPercent = (share: number) => `${Number((share * 100).toPrecision(12))} %`;
+
+function parseShares(texts: string[]): { value?: unknown; fault?: FieldFault[] } {
+  const percents = texts.map((text) => Number(text.replace('%', '').trim() || Number.NaN));
+  const wrong = texts.find((_, at) => !Number.isFinite(percents[at]));
+  if (wrong !== undefined) return { fault: [{ path: '', message: `${wrong} is not a percentage such as 80 %` }] };
+  return { value: percents.map((percent) => Number((percent / 100).toPrecision(12))) };
 }
 
 function parseJsonControl(text: string): { value?: unknown; fault?: FieldFault[] } {

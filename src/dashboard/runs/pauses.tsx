@@ -1,5 +1,6 @@
-import { Button, Group, Stack, Text, Textarea, TextInput } from '@mantine/core';
+import { Anchor, Button, Group, Stack, Text, Textarea, TextInput } from '@mantine/core';
 import { useState } from 'react';
+import { Link } from 'react-router';
 import { type Task, tasks } from '../../contracts/tasks.ts';
 import { useAct } from '../api/queries.ts';
 import { parseJson } from '../ui/json.ts';
@@ -39,15 +40,35 @@ export function Pauses({ task, status, calls, behind, logs }: PausesOf) {
           <Reconciliation key={call.call_id} task={task} call={call} />
         ),
       )}
-      {open.length === 0 && behind === null && <RaiseBudget task={task} unpriced={findUnpriced(logs)} />}
+      {open.length === 0 && behind === null && <BudgetPause task={task} last={findBudgetPause(logs)} />}
     </Stack>
   );
 }
 
-/** Returns the sentence about the model without a price that the run waits for; null: it waits for a higher budget. */
-function findUnpriced(logs: readonly LogLine[]): string | null {
-  const last = logs.findLast(({ event }) => event === 'budget_exhausted' || event === 'unpriced_model');
-  return last?.event === 'unpriced_model' ? last.detail : null;
+/** Returns the event that says which budget the run waits for, or which model has no price. */
+const findBudgetPause = (logs: readonly LogLine[]): LogLine | undefined =>
+  logs.findLast(({ event }) => event === 'budget_exhausted' || event === 'unpriced_model');
+
+function BudgetPause({ task, last }: { task: Task; last: LogLine | undefined }) {
+  if (last?.budget_id) return <SharedBudget id={last.budget_id} reason={last.detail} />;
+  return <RaiseBudget task={task} unpriced={last?.event === 'unpriced_model' ? last.detail : null} />;
+}
+
+/** A budget above the run: the reason names it, and until when it is used up. */
+function SharedBudget({ id, reason }: { id: string; reason: string }) {
+  return (
+    <Stack gap="xs" className="panel">
+      <Text fw={600}>The run waits for a budget</Text>
+      <Text>{reason}.</Text>
+      <Text>
+        The run continues automatically once it fits.{' '}
+        <Anchor component={Link} to={`/budgets/${id}`}>
+          Open the budget
+        </Anchor>{' '}
+        to see what is left, or to raise it.
+      </Text>
+    </Stack>
+  );
 }
 
 function Continuity({ task, missing }: { task: Task; missing: string }) {

@@ -57,6 +57,7 @@ function findStep({ call_id, step }: AnyLogFields, doing: readonly RunActivity[]
 
 function formatName(data: LogData): string {
   const waits = WAITS[data.event];
-  const { name = '' }: AnyLogFields = data;
+  const { name = '', budget_id }: AnyLogFields = data;
+  if (data.event === 'budget_exhausted' && budget_id) return 'room in a budget';
   return waits === undefined ? data.detail : `${waits} ${name}`.trim();
 }

@@ -44,6 +44,8 @@ export interface LogLine {
   event: string;
   detail: string;
   timestamp: string;
+  /** The budget above the run that it waits for. */
+  budget_id?: string;
 }
 
 export interface LiveRun {
@@ -103,7 +105,8 @@ function applyEvent(run: LiveRun, event: RunEvent): void {
     // The installation was restored: the whole run follows.
     if (data.event === 'stream_reset') Object.assign(run, emptyRun, { blocks: [], logs: [] });
     run.doing = doingAfter(run.doing, event);
-    run.logs.push({ event: data.event, detail: data.detail, timestamp });
+    const { budget_id }: AnyLogFields = data;
+    run.logs.push({ event: data.event, detail: data.detail, timestamp, ...(budget_id && { budget_id }) });
     applyLog(run, data);
   }
 }

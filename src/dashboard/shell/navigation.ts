@@ -15,6 +15,7 @@ export const NAVIGATION: { title: string; links: Link[] }[] = [
       ['/chat', 'Chat'],
       ['/datasets', 'Datasets'],
       ['/usage', 'Usage'],
+      ['/budgets', 'Budgets'],
       ['/alerts', 'Alerts'],
     ],
   },

@@ -10,6 +10,7 @@ import { ColumnTable } from '../ui/list.tsx';
 import { Page, Section } from '../ui/page.tsx';
 import { Empty, Loaded, Loading } from '../ui/states.tsx';
 import { getOwnZone } from '../ui/time.tsx';
+import { Budgets } from './budgets.tsx';
 import { groupColumns, modelColumns, toolColumns } from './columns.tsx';
 import { toCsv } from './csv.ts';
 import { MEASURES, type Measure } from './measures.ts';
@@ -71,6 +72,7 @@ export default function Usage() {
         }
       </Loaded>
       <Loaded query={groups}>{({ rows }) => rows.length > 0 && <Groups by={by} rows={rows} />}</Loaded>
+      <Budgets />
       <Loaded query={tools} what="Loading tools">
         {({ rows }) => (
           <Section title="Tools">

@@ -16,7 +16,8 @@ export default async function run(config: Config, args: string[]): Promise<void>
   const workflow_id = await workflowNamed(client, name);
   const prompt = prompt_argument === '-' ? await text(process.stdin) : prompt_argument;
   const new_run = await client.runs.start(workflow_id, prompt);
-  const { task_id } = new_run;
+  const { task_id, warnings = [] } = new_run;
+  for (const { message } of warnings) note(`warning: ${message}`);
   if (!values.follow) {
     if (values.json) sayJson(new_run);
     else say(task_id);

@@ -9,7 +9,9 @@ import { holdsBack, type Verdict } from '../../guardrails/judge.ts';
 import { measureRuntime } from '../../observe/measured.ts';
 import { redactRuntime } from '../../runtimes/redacted.ts';
 import { type ModelCaller, selectRuntime } from '../../runtimes/select.ts';
+import type { Caps } from '../../temporal/activities/caps.ts';
 import type { SharedServices } from '../core.ts';
+import { askWithinBudgets } from './chat-budgets.ts';
 import { getRuntimeOptions, windowFinder } from './runtime-options.ts';
 
 /** The part of the window kept free for the reply. */
@@ -19,10 +21,10 @@ const REPLY_SHARE = 0.25;
 type ReplyServices = Pick<SharedServices, 'store' | 'secrets' | 'judge' | 'meters' | 'tracing' | 'setting' | 'egress'>;
 
 /** Creates the replies of chats, which use the agent's own runtime and no tools. */
-export const createChatReplies = (core: ReplyServices): ChatReplies =>
-  chatReplies({ store: core.store.chat, ask: createAskModel(core) });
+export const createChatReplies = (core: ReplyServices, caps: Caps): ChatReplies =>
+  chatReplies({ store: core.store.chat, ask: createAskModel(core, caps) });
 
-function createAskModel(core: ReplyServices): AskModel {
+function createAskModel(core: ReplyServices, caps: Caps): AskModel {
   const { store, secrets, judge, meters } = core;
   return async ({ agent, caller, session_id }, history, { emit, signal }) => {
     secrets.recordSecret(caller.access_token);
@@ -54,7 +56,10 @@ function createAskModel(core: ReplyServices): AskModel {
     const measured_runtime = measureRuntime(redactRuntime(selection.runtime, secrets.redact), selection.prices, meters);
     const place = { task_id: session_id, provider: provider?.provider_type };
     const runtime = core.tracing?.runtime(measured_runtime, place) ?? measured_runtime;
-    const answer = await runtime.exchange(exchange, holds_text ? () => {} : emit, signal);
+    const payer = { session_id, owner: caller.key, service_key_id: caller.service_key?.id ?? null, agent_id: agent.id };
+    const answer = await askWithinBudgets({ caps, store: store.caps }, { payer, exchange, prices: selection.prices }, () =>
+      runtime.exchange(exchange, holds_text ? () => {} : emit, signal),
+    );
     const reply = dropCalls(answer.reply, 'answering');
     const text = getAllowedText(await judge.judgeAnswer(guardrails, reply.text, { owner: caller.key }));
     if (holds_text) emit(text);

@@ -33,6 +33,7 @@ import { toVersionConfig } from '../../store/resources/versions.ts';
 import { pinDefinition } from '../../store/runs/pin.ts';
 import { noteActiveKey, requireKeys } from '../../store/secrets/key-check.ts';
 import { keyRing } from '../../store/secrets/key-ring.ts';
+import { createCaps } from '../../temporal/activities/caps.ts';
 import { type Fire, serve } from '../../temporal/activities/fire.ts';
 import { createEngine } from '../../temporal/client/engine.ts';
 import { engineMark } from '../../temporal/client/engine-mark.ts';
@@ -242,7 +243,8 @@ export async function openApi(
 ): Promise<FastifyInstance> {
   const { setting, store, bus, runner, identify, authorityOf, mayStart } = core;
   const { config } = setting;
-  const replies = resources.hold(createChatReplies(core), (it) => it.close(CHAT_GRACE_MS));
+  const caps = createCaps({ caps: store.caps, raise: driver.engine.raise });
+  const replies = resources.hold(createChatReplies(core, caps), (it) => it.close(CHAT_GRACE_MS));
   // Sessions and tasks share one id format, so the halt notice for a task reaches every API process, too.
   resources.hold(bus.onHalt(replies.stop), (end) => end());
   const services = {
@@ -269,6 +271,7 @@ export async function openApi(
     guard: createChatGuard(core),
     judge: core.judge,
     admitBytes: core.quotas.admitBytes,
+    wakeWaiting: caps.wake,
     knowledge: createKnowledgeService(core),
     fireNow: (row: ScheduleRow, fire: Fire) => serve(createFirePorts(core, driver), row, fire),
     mcp: createMcpProbe(core),

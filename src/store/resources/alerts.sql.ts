@@ -1,4 +1,5 @@
 import { statement } from '../database/statement.ts';
+import { MOST, PRESENT, SPENT_OF } from '../runs/caps-parts.ts';
 import { LIVE } from '../runs/runs.sql.ts';
 
 /** Lets one process at a time measure, so that a change is recorded and announced once. */
@@ -22,17 +23,21 @@ const MEASURES = {
   provider_errors: `SELECT coalesce(sum(s.errors), 0) FROM tasks t JOIN task_steps s ON s.task_id = t.id
     WHERE ${ACTIVE} AND s.step >= coalesce(t.fork_step, 0) AND s.started_at > ${SINCE}`,
   backlog: `SELECT count(*) FROM tasks t WHERE ${RUNS} AND t.status = 'pending'`,
+  // A call that does not fit is not made, so a budget that is used up may never be spent to the last cent.
+  budget: `SELECT greatest(100.0 * ${SPENT_OF} / ${MOST}, CASE WHEN EXISTS (SELECT FROM budget_waits s WHERE s.budget_id = b.id
+        AND s.reason = 'exhausted' AND s.since >= present.starts_at AND s.least > ${MOST} - ${SPENT_OF}) THEN 100 END)
+    FROM budgets b ${PRESENT} WHERE b.id = a.budget_id AND (b.owner IS NULL OR a.owner IN (b.owner, b.created_by))`,
 };
 
 export const measureAlerts = statement(
   'measure_alerts',
   [],
-  `SELECT a.id, a.name, a.measure, a.threshold, a.window_minutes, a.workflow_id, a.webhook_url, a.state,
+  `SELECT a.id, a.name, a.measure, a.threshold, a.window_minutes, a.workflow_id, a.budget_id, a.webhook_url, a.state,
       to_char(a.state_since AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS state_since,
       coalesce(a.muted_until > now(), false) AS muted,
-      (CASE a.measure ${Object.entries(MEASURES)
+      coalesce(CASE a.measure ${Object.entries(MEASURES)
         .map(([measure, sql]) => `WHEN '${measure}' THEN (${sql})`)
-        .join(' ')} END)::float8 AS value
+        .join(' ')} END, 0)::float8 AS value
     FROM alerts a WHERE a.enabled ORDER BY a.id FOR NO KEY UPDATE OF a`,
 );
 

@@ -78,14 +78,15 @@ export const claimResult = statement(
     FROM evaluations e, dataset_items i
     WHERE r.evaluation_id = :evaluation_id AND r.item_id = :item_id AND r.status IN ('pending', 'running')
       AND e.id = r.evaluation_id AND e.status = 'running' AND i.id = r.item_id
-    RETURNING r.task_id, i.prompt, e.workflow_id, e.workflow_title, e.definition_hash, e.effects, e.created_by AS owner, e.owner_login`,
+    RETURNING r.task_id, i.prompt, e.workflow_id, e.workflow_title, e.definition_hash, e.effects, e.created_by AS owner, e.owner_login,
+      e.service_key_id`,
 );
 
 export const openResult = statement(
   'open_result',
   ['evaluation_id', 'item_id'],
   `SELECT r.grading, i.prompt, i.expected, e.graders, e.definition_hash, e.workflow_id, e.created_by AS owner, e.owner_login,
-      t.status AS task_status, t.response AS answer, t.error
+      e.service_key_id, t.status AS task_status, t.response AS answer, t.error
     FROM evaluation_results r JOIN evaluations e ON e.id = r.evaluation_id JOIN dataset_items i ON i.id = r.item_id
       LEFT JOIN tasks t ON t.id = r.task_id
     WHERE r.evaluation_id = :evaluation_id AND r.item_id = :item_id AND r.status = 'running'`,

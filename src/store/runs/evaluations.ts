@@ -42,6 +42,7 @@ interface ClaimedResult {
   effects: 'recorded' | 'stub';
   owner: string;
   owner_login: string;
+  service_key_id: string | null;
 }
 
 /** The work of a slow grader on one item: its task, or its outcome. */
@@ -58,6 +59,7 @@ export interface OpenResult {
   workflow_id: string;
   owner: string;
   owner_login: string;
+  service_key_id: string | null;
   /** The status of its run; null if that was deleted. */
   task_status: string | null;
   answer: unknown;

@@ -27,6 +27,7 @@ export interface NewTask {
   on_busy: string;
   trigger: string;
   scheduled_agent_id?: string | null;
+  service_key_id?: string | null;
   due_at?: Date | undefined;
   /** The caller's access token, sealed before it is stored. */
   caller_token: string | null;

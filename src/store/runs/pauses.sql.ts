@@ -1,4 +1,5 @@
 import { hasRun, statement } from '../database/statement.ts';
+import { PAYERS, SPENT_FROM_CAPS } from './caps-parts.ts';
 import { buildMessageRows, LIVE, MESSAGES, SPENT_BY_STEP, SPENT_BY_TASK } from './runs.sql.ts';
 
 /** Holds one row if this attempt owns the step: only the owner writes. */
@@ -22,13 +23,14 @@ export const compactTranscript = statement(
     'unpriced_model',
     'message',
     'events',
+    'reservation',
   ],
   `WITH ${MINE},
-    run AS (UPDATE tasks SET ${SPENT_BY_TASK} WHERE id = :task_id AND EXISTS (SELECT 1 FROM mine) RETURNING 1),
+    run AS (UPDATE tasks SET ${SPENT_BY_TASK} WHERE id = :task_id AND EXISTS (SELECT 1 FROM mine) RETURNING ${PAYERS}),
     step AS (
       UPDATE task_steps SET ${SPENT_BY_STEP} WHERE task_id = :task_id AND step = :step AND EXISTS (SELECT 1 FROM run) RETURNING 1),
     message AS (INSERT INTO ${MESSAGES} ${buildMessageRows(':message')} WHERE EXISTS (SELECT 1 FROM mine) ON CONFLICT DO NOTHING)
-    SELECT append_events(:workflow_id, :task_id, :events) AS last FROM mine WHERE ${hasRun('step')}`,
+    SELECT append_events(:workflow_id, :task_id, :events) AS last, ${SPENT_FROM_CAPS} FROM run WHERE ${hasRun('step')}`,
 );
 
 /** Makes the run wait until its budget is raised. */

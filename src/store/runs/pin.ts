@@ -2,6 +2,7 @@ import type pg from 'pg';
 import { type CallSettings, pickSetCallSettings, type SetCallSettings } from '../../contracts/call-settings.ts';
 import type { StoredFallback } from '../../contracts/fallbacks.ts';
 import type { BudgetLimits } from '../../domain/budget.ts';
+import type { CapState } from '../../domain/cap-states.ts';
 import {
   type Definition,
   type ExchangeLimits,
@@ -93,11 +94,22 @@ export interface Snapshot {
   knowledge_source_ids: string[];
   not_joined: string[];
   tools_left_out: { name: string; reason: string }[];
+  /** The budgets above a run that it would be charged to. */
+  caps: CapState[];
+}
+
+/** Who asks for a run, besides its owner: budgets of them apply to it. */
+export interface Asker {
+  service_key_id?: string | null | undefined;
+  scheduled_agent_id?: string | null | undefined;
 }
 
 /** Reads everything that a task of this workflow would use, in one statement. */
-export const findSnapshot = (pool: pg.Pool, workflow_id: string, admins: readonly string[]) =>
-  row<Snapshot>(pool, snapshotWorkflow({ workflow_id, admins }));
+export const findSnapshot = (
+  pool: pg.Pool,
+  workflow_id: string,
+  { admins, service_key_id = null, scheduled_agent_id = null }: Asker & { admins: readonly string[] },
+) => row<Snapshot>(pool, snapshotWorkflow({ workflow_id, admins, service_key_id, scheduled_agent_id }));
 
 /** The settings that a prompt overrides for its run. */
 export interface AskedOfRun extends ToolChoices {

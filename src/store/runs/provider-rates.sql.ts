@@ -23,3 +23,10 @@ export const admitRequest = statement(
       ELSE greatest(1, coalesce((SELECT extract(epoch FROM p.next_at - rate.slack - clock_timestamp()) * 1000
         FROM provider_rates p, rate WHERE p.provider_id = :provider_id), :interval_ms)) END::float8 AS wait_ms`,
 );
+
+/** Returns the slot of a request that was not made. */
+export const giveBackRequest = statement(
+  'give_back_request',
+  ['provider_id', 'interval_ms'],
+  `UPDATE provider_rates SET next_at = next_at - make_interval(secs => :interval_ms / 1000.0) WHERE provider_id = :provider_id`,
+);

@@ -1,6 +1,6 @@
 import type pg from 'pg';
-import { onlyRow } from '../database/database.ts';
-import { admitRequest } from './provider-rates.sql.ts';
+import { onlyRow, row } from '../database/database.ts';
+import { admitRequest, giveBackRequest } from './provider-rates.sql.ts';
 
 /** The divisor for the requests allowed in a burst: a tenth of the rate per minute, at least one. */
 const BURST_SHARE = 10;
@@ -18,5 +18,9 @@ export const providerRates = (pool: pg.Pool) => ({
       admitRequest({ provider_id, interval_ms: each, slack_ms: each * (burst - 1) }),
     );
     return Math.ceil(wait_ms);
+  },
+  /** Returns a slot that nothing used. */
+  async giveBack(provider_id: string, requests_per_minute: number): Promise<void> {
+    await row(pool, giveBackRequest({ provider_id, interval_ms: MINUTE_MS / requests_per_minute }));
   },
 });

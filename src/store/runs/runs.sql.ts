@@ -1,6 +1,7 @@
 import { LIVE_STATUSES } from '../../domain/statuses.ts';
 import { type ExchangeUsage, MOST_COUNTED } from '../../domain/usage.ts';
 import { hasRun, statement } from '../database/statement.ts';
+import { HAS_CAPS, PAYERS, SPENT_FROM_CAPS } from './caps-parts.ts';
 import { NAMED_FOR_RUN } from './named-windows.sql.ts';
 
 /** The statuses of a task whose run may still work on it. */
@@ -11,7 +12,7 @@ export const LOCKED_TASK = `live AS (SELECT 1 FROM tasks WHERE id = :task_id AND
 
 /*
  * Lock order. Every statement and database function locks rows in this order: workflows, tasks, task_steps and tool_calls,
- * event_sequences. A workflow is locked FOR NO KEY UPDATE, never FOR UPDATE: inserting an event checks its foreign key with
+ * event_sequences, budgets and budget_periods. A workflow is locked FOR NO KEY UPDATE, never FOR UPDATE: inserting an event checks its foreign key with
  * FOR KEY SHARE on the workflow, after the task is locked. `hasRun` forces this order within a statement. test/api/locks.test.ts holds every function to this order.
  */
 
@@ -41,6 +42,7 @@ export const openRun = statement(
       coalesce(s.attempts, 0) AS attempts, coalesce(s.errors, 0) AS errors, s.ended_at IS NOT NULL AS recorded,
       ${FOLLOWS} AS follows, ARRAY(SELECT c.call_id FROM ${UNENDED} ORDER BY c.position) AS unended,
       EXISTS (SELECT 1 FROM definitions d WHERE d.hash = t.definition_hash) AS defined, ${NAMED_FOR_RUN} AS named_window,
+      ${HAS_CAPS} AS has_caps,
       coalesce((SELECT json_agg(json_build_object('step', m.step, 'position', m.position, 'role', m.role, 'kind', m.kind,
           'content', m.content, 'tool_calls', m.tool_calls, 'call_id', m.call_id, 'extra', m.extra) ORDER BY m.step, m.position)
         FROM task_messages m WHERE m.task_id = t.id), '[]'::json) AS messages,
@@ -130,6 +132,7 @@ export const writeReply = statement(
     'texts_after',
     'texts',
     'text_bytes',
+    'reservation',
   ],
   `WITH ${LOCKED_TASK},
     streamed AS MATERIALIZED (
@@ -145,15 +148,15 @@ export const writeReply = statement(
       UPDATE tasks SET ${SPENT_BY_TASK}, model = coalesce(tasks.model, :model), cursor = :cursor::jsonb,
         response = coalesce(:response::jsonb, response),
         truncated = CASE WHEN :response::jsonb IS NULL THEN truncated ELSE :finish = 'length' END
-      WHERE id = :task_id AND EXISTS (SELECT 1 FROM claim) RETURNING 1),
+      WHERE id = :task_id AND EXISTS (SELECT 1 FROM claim) RETURNING ${PAYERS}),
     messages AS (INSERT INTO ${MESSAGES} ${buildMessageRows(':messages')} WHERE EXISTS (SELECT 1 FROM claim) ON CONFLICT DO NOTHING),
     calls AS (
       INSERT INTO tool_calls (task_id, call_id, step, position, name, arguments, effect, approval)
       SELECT :task_id, c.call_id, :step, c.position, c.name, c.arguments, c.effect, c.approval
       FROM jsonb_to_recordset(:calls::jsonb) AS c (call_id text, position int, name text, arguments text, effect text, approval boolean)
       WHERE EXISTS (SELECT 1 FROM claim) ON CONFLICT DO NOTHING)
-    SELECT append_events(:workflow_id, :task_id, :events) AS last FROM claim WHERE ${hasRun('run')}
-    UNION ALL SELECT NULL FROM streamed WHERE NOT is_whole`,
+    SELECT append_events(:workflow_id, :task_id, :events) AS last, ${SPENT_FROM_CAPS} FROM run
+    UNION ALL SELECT NULL, NULL FROM streamed WHERE NOT is_whole`,
 );
 
 /** Events of a run between two attempts of a step. */
@@ -194,7 +197,7 @@ export const appendText = statement(
 export const noteError = statement(
   'note_error',
   [
-    ...['task_id', 'workflow_id', 'step', 'error', 'model', 'events', 'attempt', 'fallback'],
+    ...['task_id', 'workflow_id', 'step', 'error', 'model', 'events', 'attempt', 'fallback', 'reservation'],
     ...['total_in', 'total_out', 'cache_read', 'cache_write', 'cost', 'estimated', 'unpriced_model'],
   ],
   `WITH ${LOCKED_TASK},
@@ -205,8 +208,8 @@ export const noteError = statement(
     run AS (
       UPDATE tasks SET ${SPENT_BY_TASK}, model = coalesce(tasks.model, :model),
         fallback = coalesce(:fallback::jsonb || jsonb_build_object('at', now()), tasks.fallback)
-      WHERE id = :task_id AND EXISTS (SELECT 1 FROM step) RETURNING 1)
-    SELECT append_events(:workflow_id, :task_id, :events) AS last FROM step WHERE ${hasRun('run')}`,
+      WHERE id = :task_id AND EXISTS (SELECT 1 FROM step) RETURNING ${PAYERS})
+    SELECT append_events(:workflow_id, :task_id, :events) AS last, ${SPENT_FROM_CAPS} FROM run`,
 );
 
 /** What an attempt has used that a halt broke off. */
@@ -214,7 +217,7 @@ export const noteHalted = statement(
   'note_halted',
   [
     ...['task_id', 'workflow_id', 'step', 'model', 'events', 'attempt'],
-    ...['total_in', 'total_out', 'cache_read', 'cache_write', 'cost', 'estimated', 'unpriced_model'],
+    ...['total_in', 'total_out', 'cache_read', 'cache_write', 'cost', 'estimated', 'unpriced_model', 'reservation'],
   ],
   `WITH ${LOCKED_TASK},
     step AS (
@@ -223,8 +226,8 @@ export const noteHalted = statement(
         AND EXISTS (SELECT 1 FROM live) RETURNING 1),
     run AS (
       UPDATE tasks SET ${SPENT_BY_TASK}, model = coalesce(tasks.model, :model)
-      WHERE id = :task_id AND EXISTS (SELECT 1 FROM step) RETURNING 1)
-    SELECT append_events(:workflow_id, :task_id, :events) AS last FROM step WHERE ${hasRun('run')}`,
+      WHERE id = :task_id AND EXISTS (SELECT 1 FROM step) RETURNING ${PAYERS})
+    SELECT append_events(:workflow_id, :task_id, :events) AS last, ${SPENT_FROM_CAPS} FROM run`,
 );
 
 /** What was paid in addition to the run's steps counts for its last one. */
@@ -241,11 +244,12 @@ export const noteUsage = statement(
     'cost',
     'estimated',
     'unpriced_model',
+    'reservation',
   ],
   `WITH run AS (
-      UPDATE tasks SET ${SPENT_BY_TASK} WHERE id = :task_id AND status IN (${LIVE}) RETURNING 1),
+      UPDATE tasks SET ${SPENT_BY_TASK} WHERE id = :task_id AND status IN (${LIVE}) RETURNING ${PAYERS}),
     step AS (
       UPDATE task_steps SET ${SPENT_BY_STEP} WHERE task_id = :task_id AND EXISTS (SELECT 1 FROM run)
         AND step = (SELECT max(step) FROM task_steps WHERE task_id = :task_id) RETURNING 1)
-    SELECT append_events(:workflow_id, :task_id, :events) AS last FROM run WHERE ${hasRun('step')}`,
+    SELECT append_events(:workflow_id, :task_id, :events) AS last, ${SPENT_FROM_CAPS} FROM run WHERE ${hasRun('step')}`,
 );

@@ -50,6 +50,8 @@ export interface OpenRun extends Usage {
   follows: boolean;
   /** The calls of the previous step that have not ended. */
   unended: string[];
+  /** True if a budget above the run applies to it. */
+  has_caps: boolean;
   /** True if the definition of the run is on record. */
   defined: boolean;
   /** What was named for the provider and the model of the run, by the endpoint that it names itself; null: nothing. */
@@ -81,7 +83,13 @@ export interface PublishedTexts {
   bytes: number;
 }
 
-export interface StepRecord {
+/** What a call of a model has used, and what was reserved for it in budgets above the run; absent or null: nothing. */
+interface Charged {
+  usage: Usage;
+  reservation?: string | null;
+}
+
+export interface StepRecord extends Charged {
   step: number;
   model: string | null;
   /** The provider that answered; null: the default runtime. */
@@ -89,7 +97,6 @@ export interface StepRecord {
   /** Its place among the run's fallbacks; 0: it is the run's own. */
   fallback: number;
   finish: string;
-  usage: Usage;
   /** The reply, and the faults found in it. */
   messages: TranscriptMessage[];
   calls: PlannedToolCall[];
@@ -101,28 +108,25 @@ export interface StepRecord {
   events: NewEvent[];
 }
 
-export interface Compaction {
+export interface Compaction extends Charged {
   step: number;
   message: TranscriptMessage;
-  usage: Usage;
   events: NewEvent[];
 }
 
-interface HaltedStep {
+interface HaltedStep extends Charged {
   step: number;
   model: string | null;
-  usage: Usage;
   events: NewEvent[];
 }
 
-interface FailedStep {
+interface FailedStep extends Charged {
   step: number;
   error: string;
   /** The model that answered; null if none did. */
   model: string | null;
   /** Who is asked next instead; null: nobody else. */
   fallback: FallbackState | null;
-  usage: Usage;
   events: NewEvent[];
 }
 
@@ -173,10 +177,10 @@ export function runStore(pool: Queryable, publish: Publish = () => {}) {
      * nothing was written, because the published text is not on record as it was published.
      */
     async record(run: OpenRun, reply: StepRecord): Promise<boolean | 'text_differs'> {
-      const { step, model, provider, fallback, finish, usage, messages, calls, cursor, response, published, events } = reply;
+      const { step, model, provider, fallback, finish, messages, calls, cursor, response, published, events } = reply;
       const query = sql.writeReply({
         ...attemptParameters(run, step, events),
-        ...usageParameters(usage),
+        ...chargeParameters(reply),
         model,
         provider_id: provider?.id ?? null,
         provider_name: provider?.name ?? null,
@@ -204,8 +208,12 @@ export function runStore(pool: Queryable, publish: Publish = () => {}) {
       write(sql.freezeToolset({ ...runParameters(run, events), toolset: JSON.stringify(toolset) }), run, events),
 
     /** Writes a summary of older messages with its cost. Returns false if another attempt owns the step. */
-    compact(run: OpenRun, { step, message, usage, events }: Compaction) {
-      const values = { ...attemptParameters(run, step, events), ...usageParameters(usage), message: JSON.stringify([message]) };
+    compact(run: OpenRun, { step, message, events, ...charged }: Compaction) {
+      const values = {
+        ...attemptParameters(run, step, events),
+        ...chargeParameters(charged),
+        message: JSON.stringify([message]),
+      };
       return write(compactTranscript(values), run, events);
     },
 
@@ -214,22 +222,22 @@ export function runStore(pool: Queryable, publish: Publish = () => {}) {
       write(waitForBudget(attemptParameters(run, step, events)), run, events),
 
     /** Counts a failure of a step and its cost, and moves the run to a fallback. Returns false if another attempt owns the step. */
-    noteError(run: OpenRun, { step, error, model, fallback, usage, events }: FailedStep) {
-      const values = { ...attemptParameters(run, step, events), ...usageParameters(usage) };
+    noteError(run: OpenRun, { step, error, model, fallback, events, ...charged }: FailedStep) {
+      const values = { ...attemptParameters(run, step, events), ...chargeParameters(charged) };
       return write(sql.noteError({ ...values, error, model, fallback: fallback && JSON.stringify(fallback) }), run, events);
     },
 
     /**
      * Counts the usage of an attempt that a halt stopped. Returns false if another attempt owns the step, or the task has ended.
      */
-    noteHalted(run: OpenRun, { step, model, usage, events }: HaltedStep) {
-      const values = { ...attemptParameters(run, step, events), ...usageParameters(usage) };
+    noteHalted(run: OpenRun, { step, model, events, ...charged }: HaltedStep) {
+      const values = { ...attemptParameters(run, step, events), ...chargeParameters(charged) };
       return write(sql.noteHalted({ ...values, model }), run, events);
     },
 
     /** Adds to a run's usage and emits the events. */
-    note: (run: OpenRun, { usage, events }: { usage: Usage; events: NewEvent[] }) =>
-      write(sql.noteUsage({ ...runParameters(run, events), ...usageParameters(usage) }), run, events),
+    note: (run: OpenRun, { events, ...charged }: Charged & { events: NewEvent[] }) =>
+      write(sql.noteUsage({ ...runParameters(run, events), ...chargeParameters(charged) }), run, events),
 
     settle: createSettle(pool, publish),
   };
@@ -247,6 +255,8 @@ const attemptParameters = (run: OpenRun, step: number, events: NewEvent[]) => ({
   step,
   attempt: run.attempts + 1,
 });
+
+const chargeParameters = ({ usage, reservation = null }: Charged) => ({ ...usageParameters(usage), reservation });
 
 const usageParameters = ({ total_in, total_out, cache_read, cache_write, cost, estimated = false, unpriced_models }: Usage) => ({
   total_in,

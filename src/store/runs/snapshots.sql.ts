@@ -1,4 +1,5 @@
 import { statement } from '../database/statement.ts';
+import { MOST, PRESENT, SPENT_OF } from './caps-parts.ts';
 
 /** True if a row joins by its tag: its creator is `owner` or an administrator (in `:admins`). */
 const isJoinedByTag = (row: string, owner: string) =>
@@ -53,13 +54,21 @@ const FALLBACKS = "(CASE WHEN a.fallbacks <> '[]' THEN a.fallbacks ELSE coalesce
 const FALLBACK_PROVIDERS = `CASE WHEN ${FALLBACKS} = '[]' THEN '[]' ELSE coalesce((SELECT jsonb_agg(to_jsonb(f) ORDER BY f.id) FROM providers f
         WHERE f.id::text IN (SELECT one #>> '{}' FROM jsonb_path_query(${FALLBACKS}, '$[*].provider_id') one)), '[]') END`;
 
+/** The budgets that a new run of workflow `w` with agent `a` is charged to, as in src/domain/cap-states.ts. */
+const CAP_STATES = `coalesce((SELECT jsonb_agg(jsonb_build_object('budget_id', b.id, 'name', b.name,
+          'unit', CASE WHEN b.limit_usd IS NULL THEN 'tokens' ELSE 'usd' END, 'limit', ${MOST}, 'spent', ${SPENT_OF},
+          'ends_at', to_char(present.ends_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'on_exhausted', b.on_exhausted,
+          'warn_at', b.warn_at, 'is_short', EXISTS (SELECT FROM budget_waits s WHERE s.budget_id = b.id AND s.reason = 'exhausted'
+            AND s.since >= present.starts_at AND s.least > ${MOST} - ${SPENT_OF})) ORDER BY b.id)
+        FROM budgets_for(w.owner, :service_key_id::uuid, a.id, w.id, :scheduled_agent_id::uuid) b ${PRESENT}), '[]')`;
+
 /**
  * Returns everything that a run of a workflow uses. Anyone could create a resource with a tag, so a tag joins only those of the
  * owner or an administrator.
  */
 export const snapshotWorkflow = statement(
   'snapshot_workflow',
-  ['workflow_id', 'admins'],
+  ['workflow_id', 'admins', 'service_key_id', 'scheduled_agent_id'],
   `SELECT to_jsonb(w) AS workflow, to_jsonb(a) AS agent, to_jsonb(p) AS provider, ${FALLBACK_PROVIDERS} AS fallback_providers,
       coalesce((SELECT jsonb_agg(to_jsonb(t) ORDER BY array_position(a.custom_tool_ids, t.id::text)) FROM custom_tools t
         WHERE t.id::text = ANY (a.custom_tool_ids) AND t.is_enabled), '[]') AS tools,
@@ -89,7 +98,8 @@ export const snapshotWorkflow = statement(
       coalesce((SELECT jsonb_agg(jsonb_build_object('name', coalesce(t.name, u.id),
           'reason', CASE WHEN t.id IS NULL THEN 'there is no such custom tool' ELSE 'it is disabled' END) ORDER BY u.position)
         FROM unnest(a.custom_tool_ids) WITH ORDINALITY u (id, position) LEFT JOIN custom_tools t ON t.id::text = u.id
-        WHERE t.is_enabled IS NOT TRUE), '[]') AS tools_left_out
+        WHERE t.is_enabled IS NOT TRUE), '[]') AS tools_left_out,
+      ${CAP_STATES} AS caps
     FROM workflows w JOIN agents a ON a.id = w.agent_id LEFT JOIN providers p ON p.id = a.provider_id WHERE w.id = :workflow_id`,
 );
 

@@ -5,7 +5,7 @@ import { LIVE } from './runs.sql.ts';
 export const NEW_TASK = [
   ...['id', 'workflow_id', 'workflow_title', 'owner', 'owner_login', 'agent_id', 'agent_name', 'model', 'definition_hash'],
   ...['prompt', 'prompt_parts', 'attachments', 'on_busy', 'trigger', 'scheduled_agent_id', 'caller_token', 'caller_key_id'],
-  'created_at',
+  ...['service_key_id', 'created_at'],
 ] as const;
 
 /**

@@ -250,6 +250,7 @@ function toTaskRow(
     on_busy: task.on_busy,
     trigger: task.trigger,
     scheduled_agent_id: task.scheduled_agent_id ?? null,
+    service_key_id: task.service_key_id ?? null,
     caller_token: caller && toBytea(caller.sealed),
     caller_key_id: caller?.key_id ?? null,
     created_at,

@@ -8,6 +8,8 @@ export interface AdmissionPorts {
   runs: Pick<RunStore, 'publish'>;
   /** Reserves a request within the provider's rate limit. Returns 0, or the milliseconds to wait before asking again. */
   admit(provider: Definition['provider']): Promise<number>;
+  /** Returns a slot that `admit` has reserved and nothing used. */
+  giveBack(provider: Definition['provider']): Promise<void>;
   now(): string;
 }
 

@@ -1,4 +1,5 @@
 import type { Grade } from '../../contracts/evaluations.ts';
+import { BUDGET_SPENT } from '../../domain/cap-states.ts';
 import { AppError } from '../../domain/errors.ts';
 import { isTerminal } from '../../domain/statuses.ts';
 import type { EvaluationStore, OpenResult } from '../../store/runs/evaluations.ts';
@@ -53,7 +54,8 @@ export const beginItemActivity =
  * Returns the reason why no run was created. Throws if the next attempt may succeed, for example because there is no room now.
  */
 function toRefusal(error: unknown): string {
-  if (!(error instanceof AppError) || error.kind === 'unavailable' || error.kind === 'too_many') throw error;
+  if (!(error instanceof AppError) || error.kind === 'unavailable' || (error.kind === 'too_many' && error.code !== BUDGET_SPENT))
+    throw error;
   return error.message;
 }
 

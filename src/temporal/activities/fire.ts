@@ -1,4 +1,5 @@
 import { isFiller, parseStoredCadence } from '../../domain/cadence.ts';
+import { BUDGET_SPENT } from '../../domain/cap-states.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { LaterStarts } from '../../identity/later-starts.ts';
 import type { ScheduleRow, ScheduleStore } from '../../store/resources/scheduled-agents.ts';
@@ -82,6 +83,8 @@ async function fireOutcome(
     await ports.dispatch.prompt({ ...toOrder(row), task_id, due_at, access_token });
     return { outcome, task_id };
   } catch (error) {
+    if (error instanceof AppError && error.code === BUDGET_SPENT)
+      return { outcome: 'skipped', detail: error.message, task_id: null };
     // There is no room now; the next attempt may find some.
     if (!(error instanceof AppError) || error.kind === 'unavailable' || error.kind === 'too_many') throw error;
     return { outcome: error.kind === 'conflict' ? 'skipped' : 'failed', detail: error.message, task_id: null };
@@ -103,10 +106,11 @@ async function findOverlap(
 /** Maps an overlap policy to the workflow's behaviour for a task while another one runs. */
 const ON_BUSY: Record<string, string> = { enqueue_one: 'enqueue', enqueue: 'enqueue', interrupt: 'interrupt' };
 
-const toOrder = ({ id, workflow_id, owner, owner_login, prompt, overlap_policy }: ScheduleRow) => ({
+const toOrder = ({ id, workflow_id, owner, owner_login, service_key_id, prompt, overlap_policy }: ScheduleRow) => ({
   workflow_id,
   owner,
   owner_login,
+  service_key_id,
   prompt,
   trigger: 'schedule',
   scheduled_agent_id: id,

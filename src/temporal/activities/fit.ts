@@ -22,16 +22,16 @@ import { createTaskEvents } from '../../events/task-events.ts';
 import type { SelectedRuntime } from '../../runtimes/select.ts';
 import type { OpenRun, RunStore } from '../../store/runs/runs.ts';
 import { retryWhileDown, staleAttempt } from './attempt.ts';
+import { type ReservePorts, reserveCaps } from './reserve-caps.ts';
 
-export interface FitPorts {
-  runs: Pick<RunStore, 'compact'>;
+export interface FitPorts extends ReservePorts {
+  runs: Pick<RunStore, 'compact'> & ReservePorts['runs'];
   /** The runs whose models have refused files of tools' results. */
   file_takers: FileTakers;
   /** Finds the context window of the run's model. */
   findContextWindow(run: OpenRun, definition: Definition): ContextWindow;
   /** Keeps the size that the model's endpoint named when it refused a longer request. */
   keepWindow(definition: Definition, tokens: number): Promise<void>;
-  now(): string;
 }
 
 export interface FitWork {
@@ -167,11 +167,26 @@ const SOURCES: Record<ContextWindow['from'], string> = {
   default: " (DEFAULT_CONTEXT_WINDOW, because nothing says the size for this model; set the provider's context_window)",
 };
 
-/** Lets the model summarise older rounds and records the summary, which later steps read instead of these rounds. */
-async function summarise(
+/**
+ * Lets the model summarise older rounds and records the summary, which later steps read instead of these rounds. Throws `RunWaits` if a
+ * budget above the run does not allow it.
+ */
+async function summarise(work: FitWork, cut: Cut, { most_tokens, signal }: { most_tokens: number; signal: AbortSignal }) {
+  const { caps } = work.ports;
+  const request = formatForSummary(cut.older, most_tokens);
+  const tokens = estimateTokens(SUMMARY_INSTRUCTIONS) + estimateTokens(request);
+  const reservation = await reserveCaps({ ...work, tokens });
+  try {
+    return await writeSummary(work, cut, { request, reservation, signal });
+  } finally {
+    if (reservation) await caps.release(reservation);
+  }
+}
+
+async function writeSummary(
   work: FitWork,
   { older, step: last_step }: Cut,
-  { most_tokens, signal }: { most_tokens: number; signal: AbortSignal },
+  { request, reservation, signal }: { request: string; reservation: string | null; signal: AbortSignal },
 ) {
   const { ports, run, definition, selected, step } = work;
   const prompt: TranscriptMessage = {
@@ -182,7 +197,7 @@ async function summarise(
     tool_calls: null,
     call_id: null,
     extra: null,
-    content: formatForSummary(older, most_tokens),
+    content: request,
   };
   const exchange = {
     task_id: run.task_id,
@@ -206,7 +221,7 @@ async function summarise(
     messages: older.length,
     up_to_step: last_step,
   });
-  const entry = { step, message: summary, usage: attempt_usage, events: [compacted, usage(paid)] };
+  const entry = { step, message: summary, usage: attempt_usage, reservation, events: [compacted, usage(paid)] };
   if (!(await retryWhileDown(() => ports.runs.compact(run, entry), signal))) throw staleAttempt();
   return { summary, paid };
 }

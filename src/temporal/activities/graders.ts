@@ -112,11 +112,11 @@ async function beginJudge(ports: GraderPorts, { place, open, at }: Grading, grad
   if (!provider_pin) return { fault: `No provider with id ${provider_id}: it was deleted after the evaluation had started` };
   const work = await ports.evaluations.note(place, at, { task_id: uuid() });
   if (!work || !('task_id' in work)) return { fault: 'The item has a result' };
-  const { definition_hash, workflow_id, owner, owner_login } = open;
+  const { definition_hash, workflow_id, owner, owner_login, service_key_id } = open;
   const definition = judgeDefinition(await ports.definition(definition_hash), { ...provider_pin, model }, grader);
   const { evaluation_id } = place;
   const access_token = await ports.authorizeEvaluation(evaluation_id, { uses_token: provider_id === null });
-  const caller = { owner, owner_login, access_token };
+  const caller = { owner, owner_login, access_token, service_key_id };
   const order = { ...caller, evaluation_id, workflow_id, task_id: work.task_id, prompt: judgePrompt(open) };
   return { judge: toChildRun(ports, await ports.dispatch.judge(order, definition)) };
 }

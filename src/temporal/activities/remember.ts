@@ -1,14 +1,20 @@
+import { expectCall, explainBlock } from '../../domain/caps.ts';
+import { transcriptSize } from '../../domain/compaction.ts';
+import { estimateTokens } from '../../domain/context-window.ts';
 import { type Definition, getAskedModel } from '../../domain/definition.ts';
 import { applyFallback, getPosition } from '../../domain/fallback.ts';
 import { EXTRACT_FACTS, parseFacts, type Remembered } from '../../domain/memory.ts';
 import { ModelFailure } from '../../domain/model-failure.ts';
 import { storable, type TranscriptMessage } from '../../domain/transcript.ts';
 import { findUncountable } from '../../domain/unpriced.ts';
-import { type Answered, toUsage } from '../../domain/usage.ts';
-import { createTaskEvents, type NewEvent } from '../../events/task-events.ts';
+import { type Answered, NO_USAGE, toUsage } from '../../domain/usage.ts';
+import { createTaskEvents, DEFAULT_MODEL, type NewEvent } from '../../events/task-events.ts';
+import type { Exchange } from '../../runtimes/runtime.ts';
 import type { SelectedRuntime } from '../../runtimes/select.ts';
+import type { CapStore } from '../../store/runs/caps.ts';
 import type { OpenRun, RunStore } from '../../store/runs/runs.ts';
 import { type Halts, runAttempt } from './attempt.ts';
+import type { Caps } from './caps.ts';
 
 export interface RememberPorts {
   runs: Pick<RunStore, 'open' | 'note'>;
@@ -18,6 +24,8 @@ export interface RememberPorts {
   selectAnswerer(run: OpenRun, definition: Definition): Promise<SelectedRuntime>;
   /** Stores a fact for later runs of the agent. Returns the reason if the fact was refused, else null. */
   remember(run: OpenRun, definition: Definition, fact: Remembered): Promise<string | null>;
+  caps: Caps;
+  reserveForRun: CapStore['reserveForRun'];
   now(): string;
 }
 
@@ -37,9 +45,9 @@ export const rememberActivity =
       const pinned = await ports.definition(run.definition_hash);
       const definition = applyFallback(pinned, getPosition(pinned, run.fallback, NO_STEP));
       if (definition.settings.bypass_memory) return 0;
-      const { runtime, prices } = await ports.selectAnswerer(run, definition);
+      const selected = await ports.selectAnswerer(run, definition);
       // Nobody is asked for a price or another budget after the run has answered.
-      if (findUncountable(run, definition, prices)) return 0;
+      if (findUncountable(run, definition, selected.prices)) return 0;
       const input = {
         task_id,
         model: definition.model,
@@ -50,29 +58,68 @@ export const rememberActivity =
         wants_json: true,
         cursor: null,
       };
-      const recordUsage = (answer: Answered, events: NewEvent[] = []) =>
-        ports.runs.note(run, { usage: toUsage(answer, { asked: getAskedModel(definition), prices }), events });
-      const { reply } = await runtime
-        .exchange(input, () => {}, signal)
-        .catch(async (error: unknown) => {
-          if (error instanceof ModelFailure && error.answer) await recordUsage(error.answer);
-          throw error;
-        });
-      const facts = parseFacts(storable(reply.text));
-      const memories: Remembered[] = [];
-      const refusals = new Set<string>();
-      for (const fact of facts) {
-        const refusal = await ports.remember(run, definition, fact);
-        if (refusal) refusals.add(refusal);
-        else memories.push(fact);
+      const reservation = await reserveMemory(ports, { run, definition, selected, input });
+      if (reservation === 'blocked') return 0;
+      try {
+        return await storeFacts(ports, { run, definition, selected, input, reservation, signal });
+      } finally {
+        if (reservation) await ports.caps.release(reservation);
       }
-      const { log } = createTaskEvents(task_id, ports.now);
-      const stored_event = log('memory_stored', [`${memories.length} facts`, ...refusals].join('; '), {
-        keys: memories.map(({ key }) => key),
-      });
-      await recordUsage(reply, facts.length > 0 ? [stored_event] : []);
-      return memories.length;
     });
+
+interface Asking {
+  run: OpenRun;
+  definition: Definition;
+  selected: SelectedRuntime;
+  input: Exchange;
+}
+
+/** Reserves the question in the budgets above the run. A run does not wait for memories: if it is blocked, nothing is remembered. */
+async function reserveMemory(
+  ports: RememberPorts,
+  { run, definition, selected: { prices }, input }: Asking,
+): Promise<string | null | 'blocked'> {
+  if (!run.has_caps) return null;
+  const tokens = estimateTokens(input.instructions) + transcriptSize(input.transcript);
+  const call = expectCall(tokens, null, { names: [getAskedModel(definition)], prices });
+  const { reservation, answer } = await ports.caps.hold((reservation) =>
+    ports.reserveForRun({ ...call, task_id: run.task_id, waits: false, reservation }),
+  );
+  if (!answer?.blocked) return reservation;
+  const { log } = createTaskEvents(run.task_id, ports.now);
+  const detail = `0 facts; ${explainBlock(answer.blocked, definition.model ?? DEFAULT_MODEL)}`;
+  await ports.runs.note(run, { usage: NO_USAGE, events: [log('memory_stored', detail, { keys: [] })] });
+  return 'blocked';
+}
+
+async function storeFacts(
+  ports: RememberPorts,
+  { run, definition, selected, input, reservation, signal }: Asking & { reservation: string | null; signal: AbortSignal },
+): Promise<number> {
+  const { runtime, prices } = selected;
+  const recordUsage = (answer: Answered, events: NewEvent[] = []) =>
+    ports.runs.note(run, { usage: toUsage(answer, { asked: getAskedModel(definition), prices }), reservation, events });
+  const { reply } = await runtime
+    .exchange(input, () => {}, signal)
+    .catch(async (error: unknown) => {
+      if (error instanceof ModelFailure && error.answer) await recordUsage(error.answer);
+      throw error;
+    });
+  const facts = parseFacts(storable(reply.text));
+  const memories: Remembered[] = [];
+  const refusals = new Set<string>();
+  for (const fact of facts) {
+    const refusal = await ports.remember(run, definition, fact);
+    if (refusal) refusals.add(refusal);
+    else memories.push(fact);
+  }
+  const { log } = createTaskEvents(run.task_id, ports.now);
+  const stored_event = log('memory_stored', [`${memories.length} facts`, ...refusals].join('; '), {
+    keys: memories.map(({ key }) => key),
+  });
+  await recordUsage(reply, facts.length > 0 ? [stored_event] : []);
+  return memories.length;
+}
 
 function conversation(messages: readonly TranscriptMessage[]): TranscriptMessage {
   const conversation_messages = messages.filter(({ kind }) => kind === 'prompt' || kind === 'reply' || kind === 'result');

@@ -1,4 +1,5 @@
 import { v7 as uuid } from 'uuid';
+import { listCapWarnings, refuseIfSpent } from '../../domain/cap-states.ts';
 import type { Definition } from '../../domain/definition.ts';
 import { type AppError, conflict, foreign, notFound, unprocessable } from '../../domain/errors.ts';
 import { findOutage } from '../../domain/outages.ts';
@@ -9,7 +10,7 @@ import type { Store } from '../../store/index.ts';
 import type { AdmitTask } from '../../store/people/quota-checks.ts';
 import type { VersionConfig } from '../../store/resources/versions.ts';
 import type { NewTask } from '../../store/runs/new-task.ts';
-import type { AskedOfRun, Snapshot } from '../../store/runs/pin.ts';
+import type { AskedOfRun, Asker, Snapshot } from '../../store/runs/pin.ts';
 import type { CreatedTask } from '../../store/runs/tasks.ts';
 import type { Engine } from '../client/engine.ts';
 import type { RunLabels } from '../client/run-labels.ts';
@@ -125,8 +126,12 @@ export function createDispatch({
     await requestEnd(task_id);
   }
 
-  async function getSnapshot({ workflow_id, owner }: Pick<PromptOrder, 'workflow_id' | 'owner'>): Promise<Snapshot> {
-    const snapshot = await store.snapshot(workflow_id);
+  async function getSnapshot({
+    workflow_id,
+    owner,
+    ...asker
+  }: Pick<PromptOrder, 'workflow_id' | 'owner'> & Asker): Promise<Snapshot> {
+    const snapshot = await store.snapshot(workflow_id, asker);
     if (!snapshot) throw notFound('workflow', workflow_id);
     if (snapshot.workflow.owner !== owner) throw foreign('workflow');
     return snapshot;
@@ -145,7 +150,18 @@ export function createDispatch({
     if (unpriced) throw unprocessable([{ path: `changes.${changed}`, message: describeUnpriced(unpriced) }], UNPRICED_MODEL);
   }
 
-  async function launch(order: TaskOrder<PromptOrder>, begins: Begins, { workflow }: Snapshot): Promise<Accepted> {
+  /** Refuses a new run if a budget above it is used up. A request that is repeated may have created its task before. */
+  async function admitCaps({ task_id }: { task_id: string }, { caps }: Snapshot): Promise<void> {
+    try {
+      refuseIfSpent(caps, new Date());
+    } catch (error) {
+      if (!(await store.tasks.find(task_id))) throw error;
+    }
+  }
+
+  async function launch(order: TaskOrder<PromptOrder>, begins: Begins, snapshot: Snapshot): Promise<Accepted> {
+    await admitCaps(order, snapshot);
+    const { workflow, caps } = snapshot;
     const task = newTask(order, { ...begins, on_busy: workflow.on_busy });
     const created = await create(task, order.requested_at);
     if (!created) throw refusal(workflow.status);
@@ -158,7 +174,7 @@ export function createDispatch({
       await endSuperseded(workflow_id)
         .then(() => halt(holder))
         .catch(() => {});
-    return { task_id, workflow_id, status: 'pending', prompt, created_at };
+    return { task_id, workflow_id, status: 'pending', prompt, created_at, warnings: listCapWarnings(caps) };
   }
 
   /** Does the whole work of a prompt in the owner's turn: reading its inputs is half of the work. */
@@ -216,6 +232,7 @@ export function createDispatch({
       const definition = await store.definitions.get(definition_hash);
       return separate(order, { definition, evaluated: { definition_hash, effects } }, async () => {
         const snapshot = await getSnapshot(order);
+        refuseIfSpent(snapshot.caps, new Date());
         await admit(definition, toPromptText(order), order.owner);
         await admit({ ...definition, guardrails: snapshot.guardrails }, toPromptText(order), order.owner);
       });

@@ -15,6 +15,8 @@ export interface PromptOrder extends AskedOfRun, Pick<NewTask, 'prompt_parts' | 
   on_busy?: string | undefined;
   trigger: string;
   scheduled_agent_id?: string | null;
+  /** The service key that asks for the run; absent or null: none. */
+  service_key_id?: string | null | undefined;
   /** The due time of the schedule: if the installation was restored since, the task may have run before. */
   due_at?: Date | undefined;
   /** The caller's access token; sealed with the task if its model is the default runtime's, and opened only for a call of that. */
@@ -37,7 +39,17 @@ export function newTask(
   order: PromptOrder & { task_id: string },
   { definition, config, on_busy, seed, evaluated }: Begins & { on_busy: string },
 ): NewTask {
-  const { task_id, workflow_id, prompt, owner, owner_login, trigger, scheduled_agent_id = null, access_token } = order;
+  const {
+    task_id,
+    workflow_id,
+    prompt,
+    owner,
+    owner_login,
+    trigger,
+    scheduled_agent_id = null,
+    service_key_id = null,
+    access_token,
+  } = order;
   return {
     task_id,
     workflow_id,
@@ -49,6 +61,7 @@ export function newTask(
     owner_login,
     trigger,
     scheduled_agent_id,
+    service_key_id,
     due_at: order.due_at,
     definition,
     config: config ?? null,

@@ -22,6 +22,8 @@ export interface SeparateOrder {
   owner_login: string;
   prompt: string;
   access_token: string | null;
+  /** The service key that started the evaluation. */
+  service_key_id: string | null;
 }
 
 /** A task that is on record and whose run is to be started. */
@@ -36,6 +38,8 @@ export interface Accepted {
   status: 'pending';
   prompt: string;
   created_at: string;
+  /** What its sender should know, as sentences. */
+  warnings: string[];
 }
 
 /** An order with the id of its task, and the time at which this try of its request began. */

@@ -329,10 +329,11 @@ const RULES: Record<string, Rule> = {
   'evaluation_results.grading': (row) =>
     pickFrom([{}, { judge: { task_id: idOf('tasks', row) } }, { judge: { note: 'x' } }], 'gr', row),
   'evaluation_results.task_id': some('tasks', 60, true),
-  'alerts.measure': cycle('failure_rate', 'spend', 'waiting', 'provider_errors', 'backlog'),
+  'alerts.measure': cycle('failure_rate', 'spend', 'waiting', 'provider_errors', 'backlog', 'budget'),
   'alerts.enabled': (row) => row % 9 !== 8,
   'alerts.window_minutes': cycle(10, 60, 1_440),
   'alerts.min_runs': cycle(1, 2),
+  'alerts.budget_id': cycle(null),
   'alerts.workflow_id': (row) => (row % 3 === 0 ? idOf('workflows', row % 5) : null),
   'alerts.owner': (row) => OWNERS[(row + Math.floor(row / 5)) % 2]!,
   'alert_events.alert_id': nth('alerts', 4),

@@ -5,6 +5,7 @@ import type { SecretWorld } from '../contract/secret-world.ts';
 import { asks, fails, says } from '../peers/model-server.ts';
 import { until } from '../until.ts';
 import { openEvaluations } from './evaluations.ts';
+import { startOfPeriod } from './figures.ts';
 import { reaches } from './run-facts.ts';
 
 export type Row = Record<string, any>;
@@ -269,6 +270,46 @@ async function makeEvaluations(world: SecretWorld, { workflows: [, workflow_id] 
   return { dataset_id };
 }
 
+interface BudgetsOf extends Pick<Bulk, 'insert' | 'primes'> {
+  workflow_id: string;
+  owner: string;
+}
+
+/** Writes budgets in dollars and in tokens: what was spent in this period and the one before, live reservations and lost ones. */
+async function writeBudgets({ insert, primes, workflow_id, owner }: BudgetsOf): Promise<string[]> {
+  const take = () => primes.next().value;
+  const ids: string[] = [];
+  for (const [period, limits] of [
+    ['month', { limit_usd: 1_000_003, limit_tokens: null }],
+    ['week', { limit_usd: null, limit_tokens: 10_000_019 }],
+  ] as const) {
+    const id = uuid();
+    ids.push(id);
+    const subject = { scope: 'workflow', subject: workflow_id, owner, created_by: owner };
+    const rest = { time_zone: 'UTC', warn_at: [0.8], on_exhausted: 'wait', created_at: new Date(), updated_at: new Date() };
+    await insert('budgets', [{ id, name: `${owner} ${period}`, period, ...limits, ...subject, ...rest }]);
+    const start = startOfPeriod(period, Date.now());
+    const starts = [start, startOfPeriod(period, start - 1)].map((at) => new Date(at));
+    const ends_at = new Date(start + 32 * 24 * HOUR);
+    const used = () => ({ budget_id: id, cost: take(), tokens: take() });
+    await insert(
+      'budget_periods',
+      starts.map((starts_at) => ({ ...used(), starts_at, ends_at, warned: 0 })),
+    );
+    const reservation = (starts_at: Date, alive_until: number) => ({
+      ...{ ...used(), id: uuid(), holder: uuid() },
+      ...{ starts_at, alive_until: new Date(alive_until) },
+    });
+    const [present, past] = starts as [Date, Date];
+    const later = Date.now() + 24 * HOUR;
+    await insert('budget_reservations', [
+      ...[reservation(present, later), reservation(present, later)],
+      ...[reservation(present, Date.now() - HOUR), reservation(past, later)],
+    ]);
+  }
+  return ids;
+}
+
 async function makeRest(world: SecretWorld, { alice, bob, sql, insert, primes }: Bulk & { alice: Person; bob: Person }) {
   for (const { client, owner, agents, workflows } of [alice, bob]) {
     const tasks = await sql('SELECT * FROM tasks WHERE owner = $1 AND workflow_id = $2 ORDER BY id', owner, workflows[0]);
@@ -306,6 +347,11 @@ async function makeRest(world: SecretWorld, { alice, bob, sql, insert, primes }:
           : { prompt_tokens: null, completion_tokens: null }),
       }));
       await insert('chat_messages', rows);
+    }
+    const budgets = await writeBudgets({ insert, primes, workflow_id: workflows[1]!, owner });
+    for (const budget_id of budgets) {
+      const alert = { name: `${owner} ${budget_id}`, measure: 'budget', threshold: 83, budget_id };
+      await client.ok(client.post('/api/alerts', alert), 201);
     }
     for (const [index, measure] of ['failure_rate', 'spend', 'waiting', 'provider_errors', 'backlog'].entries())
       for (const workflow_id of [null, workflows[1]]) {

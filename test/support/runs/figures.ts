@@ -14,6 +14,7 @@ export const TABLES = [
     'audit_entries',
     'events',
   ],
+  ...['budgets', 'budget_periods', 'budget_reservations'],
 ] as const;
 export type Record_ = Record<(typeof TABLES)[number], Row[]>;
 
@@ -322,6 +323,30 @@ export function toVersionScores(record: Record_, workflow_id: string) {
     .toSorted((one, other) => (one.last_run_at < other.last_run_at ? 1 : -1));
 }
 
+const DAY_MS = 24 * HOUR_MS;
+
+/** Returns when the week (from Monday) or the month of a moment begins, in UTC. */
+export function startOfPeriod(period: string, now: number): number {
+  const at = new Date(now);
+  if (period === 'month') return Date.UTC(at.getUTCFullYear(), at.getUTCMonth());
+  const day = Date.UTC(at.getUTCFullYear(), at.getUTCMonth(), at.getUTCDate());
+  return day - ((at.getUTCDay() + 6) % 7) * DAY_MS;
+}
+
+/** Returns what is spent and reserved of a budget in the period of a moment. */
+export function toBudget(record: Record_, budget: Row, now: number) {
+  const field = budget.limit_usd === null ? 'tokens' : 'cost';
+  const limit = budget.limit_usd ?? budget.limit_tokens;
+  const start = startOfPeriod(budget.period, now);
+  const isPresent = ({ budget_id, starts_at }: Row) => budget_id === budget.id && starts_at.getTime() === start;
+  const spent = sumOf(record.budget_periods.filter(isPresent), field);
+  const reserved = sumOf(
+    record.budget_reservations.filter((row) => isPresent(row) && row.alive_until.getTime() > now),
+    field,
+  );
+  return { id: budget.id, spent, reserved, left: Math.max(0, limit - spent - reserved), used: spent / limit };
+}
+
 /** Returns what an alert measures, at the time at which it was measured. */
 export function measure(record: Record_, alert: Row): number | Near {
   const now = alert.measured_at.getTime();
@@ -347,6 +372,10 @@ export function measure(record: Record_, alert: Row): number | Near {
         steps.filter((row) => within(row.started_at)),
         'errors',
       );
+    case 'budget': {
+      const { used } = toBudget(record, record.budgets.find(({ id }) => id === alert.budget_id)!, now);
+      return 100 * used;
+    }
     case 'backlog':
       return count(tasks, ({ status }) => status === 'pending');
     default: {

@@ -22,6 +22,7 @@ const OWNING: [column: string, rows: string][] = [
   ['alert_id', `IN (${ALERTS})`],
   ['alert_event_id', `IN (${ALERT_EVENTS}) OR t.task_id IN (${TASKS})`],
   ['task_id', `IN (${TASKS})`],
+  ['budget_id', 'IN (SELECT id FROM budgets WHERE created_by = $1)'],
   ['evaluation_id', 'IN (SELECT id FROM evaluations WHERE created_by = $1)'],
   ['workflow_id', 'IN (SELECT id FROM workflows WHERE owner = $1)'],
   ['attachment_id', 'IN (SELECT id FROM attachments WHERE created_by = $1)'],

@@ -22,7 +22,7 @@ const RULES = {
   hidden: { b: [403, 404], admin: [403, 404] },
   /** Shared by the installation: everyone may read it. */
   read: { b: [200], admin: [200] },
-  /** Shared by the installation: only its creator and administrators may change it. */
+  /** Shared by the installation, or a budget: only its creator and administrators may change it. */
   change: { b: [403], admin: FINE },
   /** Of the installation: only administrators may change it. */
   administered: { b: [403], admin: FINE },
@@ -34,7 +34,7 @@ const RULES = {
   begun: { b: [409], admin: [409] },
   /** Stored tokens and service keys: administrators may delete what they may not read. */
   expendable: { b: [403], admin: [204] },
-  /** Stored tokens and service keys: administrators may list them, to delete them. */
+  /** Stored tokens, service keys and budgets: administrators may list them, to delete them. */
   listed: { b: [403], admin: [200] },
 } satisfies Record<string, Rule>;
 
@@ -69,7 +69,15 @@ const OPERATIONS: Record<keyof typeof RULES, string[]> = {
     ...['POST /api/memories/search', 'GET /api/memories/stm/{agent_id}', 'POST /api/knowledge-items/query'],
     ...['POST /api/knowledge-items/upload', 'POST /api/custom-tools/upload', 'POST /api/custom-tools/validate'],
     ...['GET /api/workflows', 'POST /api/workflows', 'GET /api/tasks', 'GET /api/scheduled-agents', 'POST /api/scheduled-agents'],
-    ...['POST /api/scheduled-agents/preview', 'GET /api/alerts', 'POST /api/alerts', 'GET /api/keys', 'POST /api/keys'],
+    ...[
+      'POST /api/scheduled-agents/preview',
+      'GET /api/alerts',
+      'POST /api/alerts',
+      'GET /api/budgets',
+      'POST /api/budgets',
+      'GET /api/keys',
+      'POST /api/keys',
+    ],
     ...['POST /api/agents/{agent_id}/chat', 'GET /api/agents/{agent_id}/chat/sessions'],
     ...['GET /api/webhook-secret', 'POST /api/webhook-secret/rotate', 'POST /api/providers/test', 'GET /api/providers/presets'],
     ...['GET /api/datasets', 'POST /api/datasets', 'POST /api/attachments'],
@@ -122,7 +130,15 @@ const OPERATIONS: Record<keyof typeof RULES, string[]> = {
     ...['GET /api/guardrails/{id}/export', 'GET /api/mcps/{id}/tools'],
     ...['GET /api/knowledge-items/{id}/content', 'POST /api/guardrails/{id}/check', 'GET /api/custom-tools/{id}/env-mapping'],
   ],
-  change: [...shared.flatMap(({ change }) => change), ...['PUT /api/mcps/{id}/tools', 'PUT /api/custom-tools/{id}/env-mapping']],
+  change: [
+    ...shared.flatMap(({ change }) => change),
+    ...[
+      'PUT /api/mcps/{id}/tools',
+      'PUT /api/custom-tools/{id}/env-mapping',
+      'PUT /api/budgets/{id}',
+      'DELETE /api/budgets/{id}',
+    ],
+  ],
   use: [
     ...['POST /api/providers/{id}/test', 'POST /api/mcps/{id}/test', 'POST /api/mcps/{id}/tools/refresh'],
     ...['POST /api/mcps/{id}/prompts', 'POST /api/mcps/{id}/prompts/fill'],
@@ -132,7 +148,7 @@ const OPERATIONS: Record<keyof typeof RULES, string[]> = {
   begun: ['POST /api/mcps/sign-in'],
   expendable: ['DELETE /api/tokens/{id}', 'DELETE /api/keys/{id}'],
   administered: ['POST /api/models/catalogue'],
-  listed: ['GET /api/tokens/{id}', 'GET /api/keys/{id}', 'GET /api/audit'],
+  listed: ['GET /api/tokens/{id}', 'GET /api/keys/{id}', 'GET /api/audit', 'GET /api/budgets/{id}'],
 };
 
 /** The rule of each operation, such as `GET /api/agents`. An operation that is missing here fails the test. */
@@ -164,7 +180,15 @@ export const REFERENCES: Record<
   ...{ guardrail_ids: 'shared', mcp_server_ids: 'shared', required_mcp_servers: 'shared', custom_tool_ids: 'shared' },
   ...{ knowledge_source_ids: 'shared', tag: 'shared', tags: 'shared', skill_tags: 'shared', guardrail_tags: 'shared' },
   ...{ mcp_server_tags: 'shared', knowledge_tags: 'shared', approval_tools: 'shared', allowed_tools: 'shared' },
-  ...{ workflow_id: 'private', session_id: 'private', task_id: 'private', baseline_id: 'private', tool_id: 'private' },
+  ...{
+    workflow_id: 'private',
+    budget_id: 'private',
+    session_id: 'private',
+    task_id: 'private',
+    baseline_id: 'private',
+    tool_id: 'private',
+  },
+  subject_id: 'private',
   ...{ api_key_token_name: 'token', repo_token_name: 'token', credential_overrides: 'token', env_config: 'token' },
   ...{ token_name: 'token', env_mapping: 'token', connection_config: 'token', headers: 'token', env: 'token' },
   previous_response_id: 'response',
@@ -185,6 +209,7 @@ const PLAIN = new Set(
     'decision message result interval_value interval_unit start_at end_at overlap_policy catchup_window_seconds messages role refusal',
     'stream stream_options include_usage background reasoning effort jsonrpc method shared cursor q since from to by interval zone most until error_code trigger definition_hash against agent min_cost max_cost sort after before skip dry_run',
     'model_total_seconds model_silence_seconds starting_after measure threshold window_minutes min_runs muted_until views screen resource_type destination api_key force include guardrails',
+    'period limit_usd limit_tokens warn_at',
     'thumb note expected graders ignore_case pattern json_schema parallel format task steps tool_calls end response',
     'role scopes expires_at grace_seconds principal service_key_id operation failed answered_by changes step position single_use score pass_at',
     'response_format schema verbosity tools tool_choice order',

@@ -72,6 +72,7 @@ const SPECIAL: Record<string, (own: MadeTenant) => unknown> = {
   'PUT /api/me/settings': ({ ids }) => ({ views: [{ screen: 'tasks', name: 'Mine', query: { workflow_id: ids.workflows } }] }),
   'PUT /api/alerts/{id}': () => ({ threshold: 7 }),
   'POST /api/models/catalogue': () => ({ text: JSON.stringify({ format: 1, models: SHIPPED_MODELS }) }),
+  'PUT /api/budgets/{id}': () => ({ limit_tokens: 1_000_033 }),
   'PATCH /api/scheduled-agents/{id}': () => ({ prompt: 'taken over' }),
 };
 
@@ -109,7 +110,7 @@ export function pathOf(path: string, { ids }: MadeTenant, id?: string): string {
 }
 
 /** Private collections, in which several records may have the same name. */
-const NAMED_FREELY = ['scheduled-agents', 'alerts', 'datasets', 'keys'];
+const NAMED_FREELY = ['scheduled-agents', 'alerts', 'budgets', 'datasets', 'keys'];
 
 /** Returns the value that makes a field refer to a record of the other tenant. */
 export function foreignValue(path: string, kind: string, { operation, other, own }: Foreign): unknown {
@@ -132,6 +133,7 @@ export function foreignValue(path: string, kind: string, { operation, other, own
       provider_id: ids.listed_provider,
       source_id: ids['knowledge-sources'],
       workflow_id: ids.workflows,
+      subject_id: ids.workflows,
     },
     ...{
       baseline_id: ids.run_id,

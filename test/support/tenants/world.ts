@@ -89,7 +89,10 @@ export function bodiesOf(
       ...{ name: `${hidden} alert ${++made}`, measure: 'backlog', threshold: 1_000_000, workflow_id: ids.workflows },
       webhook_url: `${trap.url}/${mark}/alert`,
     }),
-    // Administrators may see the names of keys.
+    // Administrators may see the names of budgets and keys.
+    budgets: () => ({
+      ...{ name: name('budget'), scope: 'workflow', subject_id: ids.workflows, period: 'day', limit_tokens: 1_000_003 },
+    }),
     keys: () => ({ name: name('service_key'), scopes: ['read'] }),
     attachments: () => {
       const form = new FormData();
@@ -136,6 +139,7 @@ async function makeShared(making: Making): Promise<Tenant & { bodies: Bodies; cr
     'workflows',
     'scheduled-agents',
     'alerts',
+    'budgets',
     'memories',
     'datasets',
     'keys',

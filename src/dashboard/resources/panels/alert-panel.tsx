@@ -19,6 +19,7 @@ const SPELLED: Record<AlertMeasure, (value: number) => string> = {
   waiting: (value) => `${roundToTenth(value)} min waiting`,
   provider_errors: (value) => `${formatNumber(value)} failed requests`,
   backlog: (value) => `${formatNumber(value)} pending`,
+  budget: (value) => `${roundToTenth(value)} % spent`,
 };
 
 export const formatMeasure = (measure: string, value: number | null) =>

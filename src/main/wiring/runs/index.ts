@@ -11,6 +11,7 @@ import type { ModelRuntime } from '../../../runtimes/runtime.ts';
 import { type ModelCaller, selectRuntime } from '../../../runtimes/select.ts';
 import type { OpenRun } from '../../../store/runs/runs.ts';
 import { haltRegistry } from '../../../temporal/activities/attempt.ts';
+import { createCaps } from '../../../temporal/activities/caps.ts';
 import type { ParkBehind } from '../../../temporal/activities/continuity.ts';
 import type { FirePorts } from '../../../temporal/activities/fire.ts';
 import type { ActivityPorts } from '../../../temporal/activities/index.ts';
@@ -83,6 +84,7 @@ export async function createActivityPorts(
   const parked = createParkedRuns();
   const tidy = createTidying(core);
   const sessions = runSessions(core, { definition, openRuntime: openRuntime });
+  const caps = createCaps({ caps: store.caps, raise: engine.raise });
   const sendWebhook = webhookSender({
     fetch: core.egress.configuration.fetch,
     listSecrets: (owner) => store.webhookSecrets.valid(owner, setting.webhook_secret),
@@ -111,6 +113,9 @@ export async function createActivityPorts(
       ),
     loadFiles: (files) => store.attachments.contents(files.map(({ id }) => id)),
     admit: (provider) => admit(core, provider),
+    giveBack: (provider) => giveBack(core, provider),
+    caps,
+    reserveForRun: store.caps.reserveForRun,
     listTools: runTools(core, tools),
     publisher: measurePublishers(deltaPublishers(), meters),
     ...getWaits(setting.config),
@@ -186,6 +191,8 @@ export async function createActivityPorts(
       await store.alerts.measure(new Date()).catch((error: Error) => core.log(`Alerts were not measured: ${error.message}`));
       const settleLost = sessions.ending(settle);
       const done = await reconcile({ store, engine, settle: settleLost, definition, parked, now: () => new Date() });
+      await store.caps.sweep();
+      await caps.wake();
       await reconcileSchedules(store, driver.schedules);
       await reconcileEvaluations(store, driver.evaluations);
       await reconcileWorkspaces(store, workspaces);
@@ -253,6 +260,10 @@ async function admit({ store }: Pick<SharedServices, 'store'>, provider: Definit
   if (!provider?.requests_per_minute) return 0;
   const wait_ms = await store.rates.admit(provider.id, provider.requests_per_minute);
   return wait_ms === 0 ? 0 : Math.round(wait_ms * (1 + Math.random()));
+}
+
+async function giveBack({ store }: Pick<SharedServices, 'store'>, provider: Definition['provider']): Promise<void> {
+  if (provider?.requests_per_minute) await store.rates.giveBack(provider.id, provider.requests_per_minute);
 }
 
 /** Returns the principal in whose name a run's models and tools are used. */

@@ -17,17 +17,21 @@ import type { Exchange } from '../../../runtimes/runtime.ts';
 import { type Fitted, type FitWork, fitTranscript, isRoomy, readNamedWindow, refitTranscript } from '../fit.ts';
 import { listStartEvents } from '../offered.ts';
 import { reserve } from '../reserve.ts';
+import { RunWaits, reserveCaps } from '../reserve-caps.ts';
 import { addPresentPrices, requirePrices } from '../unpriced.ts';
 import type { ExchangeAttempt } from './attempt.ts';
 import type { StartedStep } from './begin.ts';
 import type { ModelAnswer } from './record.ts';
 import { askWithResultFiles } from './result-files.ts';
 
-/**
- * Sends the transcript to the model and publishes its text as it arrives. Returns `waiting` if the run's budget does not allow
- * the call.
- */
-export async function askModel(work: ExchangeAttempt, started: StartedStep): Promise<ModelAnswer | 'waiting'> {
+/** Sends the transcript to the model and publishes its text as it arrives. Returns `waiting` if a budget does not allow the call. */
+export const askModel = (work: ExchangeAttempt, started: StartedStep): Promise<ModelAnswer | 'waiting'> =>
+  askWithinBudgets(work, started).catch((error: unknown) => {
+    if (error instanceof RunWaits) return 'waiting';
+    throw error;
+  });
+
+async function askWithinBudgets(work: ExchangeAttempt, started: StartedStep): Promise<ModelAnswer | 'waiting'> {
   const { ports, run, definition, order } = work;
   const { claim, signal } = started;
   if (order.step === 1 && definition.repository) await checkOut(work, definition.repository, started);
@@ -92,7 +96,7 @@ const listTexts = (instructions: string, transcript: readonly TranscriptMessage[
   ...transcript.map(({ content }) => content),
 ];
 
-/** Sends a transcript that fits, unless the run's budget does not allow it. */
+/** Sends a transcript that fits, unless a budget does not allow it. */
 async function sendFitted(
   work: ExchangeAttempt,
   started: StartedStep,
@@ -105,6 +109,7 @@ async function sendFitted(
   const asking = { ...about, ports, ...fit };
   if ((await requirePrices(asking, selected, listTexts(about.instructions, fit.transcript))) === 'waiting') return 'waiting';
   if ((await reserve(asking)) === 'waiting') return 'waiting';
+  work.reservation = await reserveCaps(asking);
   const publisher = ports.publisher(started.publishDelta);
   const holds_back_text = ports.holdsBack(definition);
   const so_far: UsageSoFar = { request_tokens: fit.tokens, reported: null, unreported: '' };

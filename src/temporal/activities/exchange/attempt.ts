@@ -15,6 +15,7 @@ import type { ContextPorts } from '../context.ts';
 import type { ParkBehind } from '../continuity.ts';
 import type { FitPorts } from '../fit.ts';
 import type { StartPorts } from '../offered.ts';
+import type { ReservePorts } from '../reserve-caps.ts';
 import type { ToolsAsked } from '../tools-asked.ts';
 import type { PricePorts } from '../unpriced.ts';
 
@@ -31,6 +32,8 @@ export interface ExchangeAttempt {
   order: ExchangeOrder;
   /** The prices of the model; absent until the model is selected. */
   prices?: ModelPrices;
+  /** What is reserved for the call in budgets above the run; null: nothing. */
+  reservation: string | null;
   /** The model call's usage so far; absent: no call was made. */
   so_far?: UsageSoFar;
 }
@@ -40,7 +43,8 @@ export interface ExchangePorts
     ContextPorts,
     StartPorts,
     Omit<FitPorts, 'runs'>,
-    Omit<PricePorts, 'runs'> {
+    Omit<PricePorts, 'runs'>,
+    Omit<ReservePorts, 'runs'> {
   runs: Omit<RunStore, 'freezeToolset' | 'note' | 'settle'>;
   halts: Halts;
   definition(hash: string): Promise<Definition>;
@@ -71,4 +75,13 @@ export interface ExchangePorts
   listOutputErrors(definition: Definition, text: string, owner: string): Promise<string[]>;
   /** True if texts must pass the guardrails before any part of them is shown. */
   holdsBack(definition: Definition): boolean;
+}
+
+/** Ends what was reserved for a call, if `is_recorded`: its usage was recorded, which has released it. */
+export function settleReservation(work: ExchangeAttempt, is_recorded: boolean): boolean {
+  if (is_recorded && work.reservation) {
+    work.ports.caps.settled(work.reservation);
+    work.reservation = null;
+  }
+  return is_recorded;
 }

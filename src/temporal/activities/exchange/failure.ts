@@ -10,7 +10,7 @@ import { createTaskEvents, type NewEvent } from '../../../events/task-events.ts'
 import { retryWhileDown, staleAttempt } from '../attempt.ts';
 import { listSettingEvents } from '../offered.ts';
 import { retryDelay } from '../retries.ts';
-import type { ExchangeAttempt } from './attempt.ts';
+import { type ExchangeAttempt, settleReservation } from './attempt.ts';
 
 /** The pause before a fallback is asked, in milliseconds. The engine takes 0 for its own choice. */
 const AT_ONCE_MS = 1;
@@ -24,7 +24,7 @@ export async function noteFailure(
   failure: ModelFailure,
   signal: AbortSignal,
 ): Promise<ApplicationFailure> {
-  const { ports, run, pinned, definition, order, position, prices = {} } = work;
+  const { ports, run, pinned, definition, order, position, prices = {}, reservation } = work;
   const { code, answer } = failure;
   const message = storable(failure.message);
   const { final, delay_ms } = retryDelay(failure, { errors: run.errors, most_ms: ports.longest_wait_ms });
@@ -45,9 +45,11 @@ export async function noteFailure(
     model: answer?.model ?? null,
     fallback: next,
     usage: attempt_usage,
+    reservation,
     events: [...(answer ? [usage(addUsage(run, attempt_usage))] : []), ...follows],
   };
-  if (!(await retryWhileDown(() => ports.runs.noteError(run, attempt_note), signal))) return staleAttempt();
+  const is_recorded = await retryWhileDown(() => ports.runs.noteError(run, attempt_note), signal);
+  if (!settleReservation(work, is_recorded)) return staleAttempt();
   if (next) {
     ports.countFallback(next.reason);
     ports.file_takers.delete(run.task_id);

@@ -13,7 +13,7 @@ import { haltFailure, isHalt, runAttempt, taskEnded } from '../attempt.ts';
 import { parkRunBehind } from '../continuity.ts';
 import type { RunSecrets } from '../secrets.ts';
 import { askModel } from './ask.ts';
-import type { ExchangeAttempt, ExchangePorts } from './attempt.ts';
+import { type ExchangeAttempt, type ExchangePorts, settleReservation } from './attempt.ts';
 import { beginStep } from './begin.ts';
 import { noteFailure } from './failure.ts';
 import { getRecordedCalls, recordReply } from './record.ts';
@@ -52,7 +52,7 @@ export async function exchangeStep(
   const position = getPosition(pinned, opened.fallback, order.step);
   const definition = applyFallback(pinned, position);
   const run = await openFor(ports, opened, { position, definition });
-  const work: ExchangeAttempt = { ports, run, pinned, position, definition, order };
+  const work: ExchangeAttempt = { ports, run, pinned, position, definition, order, reservation: null };
   await requireAdmission(ports, run, { provider: definition.provider, step: order.step });
   try {
     const answer = await askModel(work, await beginStep(work, signal));
@@ -61,6 +61,8 @@ export async function exchangeStep(
     if (isHalt(signal.reason)) await noteHalt(work);
     if (signal.aborted || !(error instanceof ModelFailure)) throw error;
     throw await noteFailure(work, error, signal);
+  } finally {
+    if (work.reservation) await ports.caps.release(work.reservation);
   }
 }
 
@@ -77,11 +79,12 @@ async function openFor(
 }
 
 /** Counts the usage of a halted model call. Best effort: the halt does not wait for a database that is down. */
-async function noteHalt({ ports, run, definition, order, prices = {}, so_far }: ExchangeAttempt): Promise<void> {
+async function noteHalt(work: ExchangeAttempt): Promise<void> {
+  const { ports, run, definition, order, prices = {}, so_far, reservation } = work;
   if (!so_far) return;
   const answered = usageSoFar(so_far, estimateTokens);
   const attempt_usage = toUsage(answered, { asked: getAskedModel(definition), prices });
   const events = [createTaskEvents(run.task_id, ports.now).usage(addUsage(run, attempt_usage))];
-  const attempt_note = { step: order.step, model: answered.model, usage: attempt_usage, events };
-  await ports.runs.noteHalted(run, attempt_note).catch(() => false);
+  const attempt_note = { step: order.step, model: answered.model, usage: attempt_usage, reservation, events };
+  settleReservation(work, await ports.runs.noteHalted(run, attempt_note).catch(() => false));
 }

@@ -15,7 +15,7 @@ import type { SelectedRuntime } from '../../../runtimes/select.ts';
 import type { OpenRun, PublishedTexts, StepRecord } from '../../../store/runs/runs.ts';
 import { retryWhileDown, staleAttempt } from '../attempt.ts';
 import { toProviderCallEvents } from '../made-there.ts';
-import type { ExchangeAttempt } from './attempt.ts';
+import { type ExchangeAttempt, settleReservation } from './attempt.ts';
 
 /**
  * Returns the calls of a recorded reply. A reply that a guardrail withheld ends the run, and so does an answer that was rejected
@@ -47,7 +47,8 @@ export async function recordReply(work: ExchangeAttempt, answer: ModelAnswer, si
   const first = await retryWhileDown(recording, signal);
   // The database was restored to an earlier state while the text was published, so readers have text that is not on record.
   const recordAgain = () => ports.runs.record(run, { ...entry, published: null, events: [...resent, ...entry.events] });
-  if (first === 'text_differs' ? await retryWhileDown(recordAgain, signal) : first)
+  const is_recorded = (first === 'text_differs' ? await retryWhileDown(recordAgain, signal) : first) === true;
+  if (settleReservation(work, is_recorded))
     return getRecordedCalls({ messages: entry.messages, calls: planned_calls }, order.step);
   const now = await retryWhileDown(() => ports.runs.open(run.task_id, order.step), signal);
   if (!now?.recorded) throw staleAttempt();
@@ -90,6 +91,7 @@ async function buildEntry(
     fallback: position,
     finish: reply.finish,
     usage: attempt_usage,
+    reservation: work.reservation,
     messages: [
       {
         step: order.step,

@@ -1,0 +1,90 @@
+import { statement } from '../database/statement.ts';
+import { HELD_OF, MOST, OF_TASK, PRESENT, SPENT_OF } from './caps-parts.ts';
+import { LIVE } from './runs.sql.ts';
+
+const EXPECTED = ['least_cost', 'cost', 'least_tokens', 'tokens'] as const;
+const AMOUNTS = ':least_cost::float8, :cost::float8, :least_tokens::float8, :tokens::float8, :lease_seconds::float8';
+
+export const reserveForRun = statement(
+  'reserve_for_run',
+  ['reservation', 'task_id', 'waits', ...EXPECTED, 'lease_seconds'],
+  `SELECT reserve_budgets(:reservation::uuid, t.id, :waits, ${OF_TASK}, ${AMOUNTS}) AS answer FROM tasks t WHERE t.id = :task_id`,
+);
+
+export const reserveForChat = statement(
+  'reserve_for_chat',
+  ['reservation', 'session_id', 'owner', 'service_key_id', 'agent_id', ...EXPECTED, 'lease_seconds'],
+  `SELECT reserve_budgets(:reservation::uuid, :session_id::uuid, false, :owner, :service_key_id::uuid, :agent_id::uuid, NULL, NULL,
+      ${AMOUNTS}) AS answer`,
+);
+
+/** What a chat's reply has used. */
+export const spendForChat = statement(
+  'spend_for_chat',
+  ['reservation', 'owner', 'service_key_id', 'agent_id', 'cost', 'tokens'],
+  `SELECT spend_budgets(:reservation::uuid, :owner, :service_key_id::uuid, :agent_id::uuid, NULL, NULL, :cost::float8, :tokens::float8) AS is_capped`,
+);
+
+export const releaseReservation = statement(
+  'release_reservation',
+  ['reservation'],
+  `DELETE FROM budget_reservations r USING (
+      SELECT id, budget_id FROM budget_reservations WHERE id = :reservation::uuid FOR NO KEY UPDATE SKIP LOCKED) mine
+    WHERE r.id = mine.id AND r.budget_id = mine.budget_id RETURNING 1 AS ok`,
+);
+
+export const prolongReservations = statement(
+  'prolong_reservations',
+  ['reservations', 'lease_seconds'],
+  `UPDATE budget_reservations r SET alive_until = clock_timestamp() + make_interval(secs => :lease_seconds::float8)
+    FROM (SELECT id, budget_id FROM budget_reservations WHERE id = ANY (:reservations::uuid[]) FOR NO KEY UPDATE SKIP LOCKED) mine
+    WHERE r.id = mine.id AND r.budget_id = mine.budget_id`,
+);
+
+/*
+ * These statements lock reservations and waits without the budget_periods that functions lock before them, so they skip what is locked:
+ * a statement that waits for nothing takes part in no deadlock.
+ */
+
+/** Removes what lost calls had reserved, the waits of runs that have ended, and periods that ended 40 days ago. */
+export const sweepCaps = statement(
+  'sweep_caps',
+  [],
+  `WITH lost AS (
+      DELETE FROM budget_reservations r USING (
+        SELECT id, budget_id FROM budget_reservations WHERE alive_until < now() FOR NO KEY UPDATE SKIP LOCKED) d
+      WHERE r.id = d.id AND r.budget_id = d.budget_id RETURNING 1),
+    over AS (
+      DELETE FROM budget_waits w USING (
+        SELECT task_id FROM budget_waits o WHERE NOT EXISTS (SELECT FROM tasks t WHERE t.id = o.task_id AND t.status IN (${LIVE}))
+        FOR NO KEY UPDATE SKIP LOCKED) d
+      WHERE w.task_id = d.task_id RETURNING 1),
+    old AS (
+      DELETE FROM budget_periods p USING (
+        SELECT budget_id, starts_at FROM budget_periods WHERE ends_at < now() - interval '40 days' FOR NO KEY UPDATE SKIP LOCKED) d
+      WHERE p.budget_id = d.budget_id AND p.starts_at = d.starts_at RETURNING 1)
+    SELECT (SELECT count(*) FROM lost)::int AS lost, (SELECT count(*) FROM old)::int AS old, (SELECT count(*) FROM over)::int AS over`,
+);
+
+/**
+ * Notes the runs that wait for a budget and fit it now as asked to try again, and returns them. The longest waiting come first, as many
+ * as there is room for; the first alone gets what is left if that is enough for the least.
+ */
+export const raiseWaiting = statement(
+  'raise_waiting',
+  [],
+  `WITH room AS (
+      SELECT w.task_id, w.reason, w.raised_at, b.id AS budget, b.limit_usd, ${MOST} - ${SPENT_OF} AS left_over, ${HELD_OF} AS held, held.calls,
+        w.least, sum(w.expected) OVER line AS needed, row_number() OVER line AS place
+      FROM budget_waits w LEFT JOIN (budgets b ${PRESENT}) ON b.id = w.budget_id
+      WINDOW line AS (PARTITION BY w.budget_id ORDER BY w.since, w.task_id)),
+    fits AS (
+      SELECT task_id FROM room WHERE (raised_at IS NULL OR raised_at < now() - interval '1 minute')
+        AND (budget IS NULL
+          OR CASE WHEN reason = 'unpriced' THEN limit_usd IS NULL
+             ELSE needed <= left_over - held OR place = 1 AND calls = 0 AND left_over > 0 AND least <= left_over END)),
+    free AS (
+      SELECT w.task_id FROM budget_waits w JOIN fits ON fits.task_id = w.task_id
+      WHERE EXISTS (SELECT FROM tasks t WHERE t.id = w.task_id AND t.status = 'waiting') FOR NO KEY UPDATE OF w SKIP LOCKED)
+    UPDATE budget_waits w SET raised_at = now() FROM free WHERE w.task_id = free.task_id RETURNING w.task_id`,
+);
