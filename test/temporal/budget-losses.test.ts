@@ -63,5 +63,8 @@ it('holds while workers are killed during their calls: what is counted is what t
   expect(reserved).toBe(0);
   // The month ends: its period becomes another one, and the reconciler finds those that wait.
   await here.sql(`UPDATE budget_periods SET starts_at = starts_at - interval '32 days', ends_at = ends_at - interval '32 days'`);
+  await until('the calls of the next month', async () => (await count('completed')) > runs, 120_000);
+  await here.alice.ok(here.alice.put(`/api/budgets/${id}`, { limit_usd: 53 }));
   await until('all ends', async () => (await count('completed')) === RUNS, 120_000);
+  await until('the last release', async () => (await here.sql('SELECT 1 FROM budget_reservations')).length === 0, 60_000);
 }, 1_200_000);

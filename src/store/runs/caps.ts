@@ -25,7 +25,7 @@ interface StepAttempt {
 }
 
 /** Runs that wait until a price is known for the model that they ask, and for those that have answered. */
-export interface UnpricedWaits {
+interface UnpricedWaits {
   definition_hash: string;
   /** The position of the model among the run's fallbacks; 0: the run's own. */
   position: number;

@@ -23,7 +23,7 @@ export interface Caps {
   wake(): Promise<void>;
 }
 
-export interface Held {
+interface Held {
   reservation: string | null;
   answer: ReserveAnswer;
 }
