@@ -2,7 +2,7 @@
 -- one, the workflow, the last event's number, and the task as it ended: of the last two nothing when it had ended before, so that the
 -- caller opens the webhook's delivery once, in the same statement. p_outcome_unknown and p_not_called answer calls that are left open.
 -- Locks: the workflow FOR NO KEY UPDATE, so that a task being created either is visible here or sees the lane free; then the task,
--- tool_calls, event_sequences.
+-- tool_calls, event_sequences, and the task's place among those that wait for a budget.
 CREATE OR REPLACE FUNCTION end_task(p_task uuid, p_status text, p_error text, p_error_code text, p_events jsonb,
   p_outcome_unknown text, p_not_called text,
   OUT next_task uuid, OUT told_workflow uuid, OUT told_last integer, OUT ended tasks)
@@ -23,6 +23,7 @@ BEGIN
       p_events := close_open_work(p_task, p_outcome_unknown, p_not_called) || p_events;
     END IF;
     told_last := append_events(told_workflow, p_task, p_events);
+    DELETE FROM budget_waits WHERE task_id = p_task;
   END IF;
   IF holder = p_task THEN
     holder := next_in_lane(told_workflow, p_task);

@@ -4,10 +4,10 @@
 -- if it is not, with the budget that it does not fit.
 --
 -- A call fits if what is spent and reserved leaves room for what it is expected to use. If it is the only one, it may also take what is
--- left, provided that this is enough for the least: so at most one call at a time is reserved with less than is expected of it.
+-- left, provided that this is enough for the least: so at most one call at a time is reserved with less than is expected of it. Runs that
+-- have waited longer for the budget count as if their calls were reserved, unless they could not go on now, or did not when asked.
 --
--- p_holder is the run, or the chat, that asks one model at a time: what it had reserved before is released. If it is a run (p_waits) and
--- blocked, it is noted as waiting by the same transaction, so that no release after it goes unnoticed.
+-- p_holder asks one model at a time: what it had reserved before is released. If it is a run (p_waits) and blocked, it is noted as waiting.
 -- Locks: budgets FOR KEY SHARE and budget_periods, each by id; then what only this call reads. Call it alone in a transaction.
 CREATE OR REPLACE FUNCTION reserve_budgets(p_id uuid, p_holder uuid, p_waits boolean,
   p_owner text, p_key uuid, p_agent uuid, p_workflow uuid, p_schedule uuid,
@@ -22,6 +22,9 @@ DECLARE
   amount double precision;
   reason text;
   crossed double precision;
+  its_turn timestamptz;
+  ahead double precision;
+  older bigint;
   warnings jsonb := '[]';
   kept jsonb := '[]';
 BEGIN
@@ -39,6 +42,7 @@ BEGIN
       SELECT b.id, n.starts_at FROM budgets_for(p_owner, p_key, p_agent, p_workflow, p_schedule) b, budget_period(b.period, b.time_zone, now()) n)
     ORDER BY p.budget_id, p.starts_at FOR NO KEY UPDATE;
   DELETE FROM budget_reservations WHERE holder = p_holder;
+  SELECT since INTO its_turn FROM budget_waits WHERE task_id = p_holder;
   FOR cap IN
     SELECT b.*, p.starts_at, p.ends_at, p.cost, p.tokens, p.warned, r.cost AS held_cost, r.tokens AS held_tokens, r.calls
     FROM budgets_for(p_owner, p_key, p_agent, p_workflow, p_schedule) b
@@ -54,9 +58,12 @@ BEGIN
     ELSE
       most := cap.limit_usd; used := cap.cost; least_use := p_least_cost; expected := p_cost; amount := cap.held_cost;
     END IF;
+    SELECT coalesce(sum(least(w.expected, most - used)), 0), count(*) INTO ahead, older FROM budget_waits w
+      WHERE w.budget_id = cap.id AND w.task_id <> p_holder AND (w.since, w.task_id) < (coalesce(its_turn, 'infinity'), p_holder)
+        AND w.reason <> 'unpriced' AND used + w.least <= most AND (w.raised_at IS NULL OR w.raised_at > now() - interval '1 minute');
     reason := CASE WHEN expected IS NULL THEN 'unpriced' WHEN least_use > most THEN 'never'
       WHEN used >= most OR used + least_use > most THEN 'exhausted'
-      WHEN used + amount + expected > most AND cap.calls > 0 THEN 'busy' END;
+      WHEN used + amount + ahead + expected > most AND cap.calls + older > 0 THEN 'busy' END;
     IF reason IS NOT NULL THEN
       IF p_waits AND reason <> 'never' THEN
         INSERT INTO budget_waits AS w (task_id, budget_id, reason, least, expected) VALUES (p_holder, cap.id, reason, least_use, expected)
@@ -73,12 +80,15 @@ BEGIN
       'tokens', CASE WHEN cap.limit_usd IS NULL THEN expected ELSE p_tokens END);
     SELECT max(share) INTO crossed FROM unnest(cap.warn_at) share WHERE share <= used / most AND share > cap.warned;
     IF crossed IS NOT NULL THEN
-      UPDATE budget_periods SET warned = crossed WHERE budget_id = cap.id AND starts_at = cap.starts_at;
       warnings := warnings || jsonb_build_object('budget_id', cap.id, 'name', cap.name, 'share', crossed,
         'unit', CASE WHEN cap.limit_usd IS NULL THEN 'tokens' ELSE 'usd' END, 'limit', most, 'spent', used,
-        'ends_at', to_char(cap.ends_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'));
+        'starts_at', cap.starts_at, 'ends_at', to_char(cap.ends_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'));
     END IF;
   END LOOP;
+  -- Only now: nobody is shown the warnings of a call that is blocked.
+  UPDATE budget_periods p SET warned = w.share
+    FROM jsonb_to_recordset(warnings) AS w (budget_id uuid, starts_at timestamptz, share double precision)
+    WHERE p.budget_id = w.budget_id AND p.starts_at = w.starts_at;
   INSERT INTO budget_reservations (id, budget_id, starts_at, holder, cost, tokens, alive_until)
     SELECT p_id, k.budget_id, k.starts_at, p_holder, k.cost, k.tokens, clock_timestamp() + make_interval(secs => p_lease_seconds)
     FROM jsonb_to_recordset(kept) AS k (budget_id uuid, starts_at timestamptz, cost double precision, tokens double precision);

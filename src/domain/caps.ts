@@ -1,10 +1,11 @@
 import type { ModelPrices } from './definition.ts';
-import { calculateCost, findPrice } from './usage.ts';
+import { findWithoutPrice } from './unpriced.ts';
+import { calculateCost } from './usage.ts';
 
 /** The tokens of an answer that are reserved if its length has no limit (`max_output_tokens`). */
 const EXPECTED_OUTPUT = 4_096;
 
-/** What a call of a model is expected to use, and what it uses at least. Costs are in US dollars; null: its model has no price. */
+/** What a call of a model is expected to use, and what it uses at least. Costs are in US dollars; null: nobody knows them. */
 export interface ExpectedCall {
   least_cost: number | null;
   cost: number | null;
@@ -12,21 +13,29 @@ export interface ExpectedCall {
   tokens: number;
 }
 
+/** The model that a call asks. */
+export interface CalledModel {
+  asked: string | null;
+  /** The models without a price that have answered in its place before. */
+  answered: readonly string[];
+  prices: ModelPrices;
+}
+
 /**
- * Returns what a call is expected to use: its request, which is the least, and an answer. `names`: of the model, as for `findPrice`.
- * `max_output`: the most tokens of the answer; null: no limit.
+ * Returns what a call is expected to use: its request, which is the least, and an answer. `max_output`: the most tokens of the answer;
+ * null: no limit.
  */
 export function expectCall(
   tokens: number,
   max_output: number | null | undefined,
-  { names, prices }: { names: readonly (string | null)[]; prices: ModelPrices },
+  { asked, answered, prices }: CalledModel,
 ): ExpectedCall {
   const total_out = max_output ?? EXPECTED_OUTPUT;
   const request = { total_in: tokens, total_out: 0, cache_read: 0, cache_write: 0 };
-  const is_priced = findPrice(names, prices) !== undefined;
+  const is_priced = findWithoutPrice(asked, answered, prices) === undefined;
   return {
-    least_cost: is_priced ? calculateCost(request, names, prices) : null,
-    cost: is_priced ? calculateCost({ ...request, total_out }, names, prices) : null,
+    least_cost: is_priced ? calculateCost(request, [asked], prices) : null,
+    cost: is_priced ? calculateCost({ ...request, total_out }, [asked], prices) : null,
     least_tokens: tokens,
     tokens: tokens + total_out,
   };
@@ -47,7 +56,7 @@ export interface CapSpent {
 export interface BlockingCap extends CapSpent {
   /**
    * `exhausted`: what is left is less than the least that the call uses; `busy`: the rest is reserved by calls in progress; `never`: the
-   * whole budget is less than the call uses; `unpriced`: it is in dollars, and the model has no price.
+   * whole budget is less than the call uses; `unpriced`: it is in dollars, and the model that is asked, or one that answered, has no price.
    */
   reason: 'exhausted' | 'busy' | 'never' | 'unpriced';
   reserved: number;
@@ -64,8 +73,12 @@ const format = (amount: number, unit: CapSpent['unit']): string =>
 
 const until = (ends_at: string) => ends_at.replace('.000Z', 'Z');
 
-/** Returns why a call does not fit a budget and what to do, as a sentence. */
-export function explainBlock({ name, reason, unit, limit, spent, reserved, least, ends_at }: BlockingCap, model: string): string {
+/** Returns why a call of a model does not fit a budget and what to do, as a sentence. `default_model`: the name of a model without one. */
+export function explainBlock(
+  { name, reason, unit, limit, spent, reserved, least, ends_at }: BlockingCap,
+  { asked, answered, prices }: CalledModel,
+  default_model: string,
+): string {
   const budget = `The budget ${name} of ${format(limit, unit)}`;
   switch (reason) {
     case 'exhausted':
@@ -75,7 +88,7 @@ export function explainBlock({ name, reason, unit, limit, spent, reserved, least
     case 'never':
       return `${budget} is less than the next call needs, ${format(least ?? 0, unit)}; raise the budget or shorten the input`;
     case 'unpriced':
-      return `${budget} cannot count the model ${model}, which has no price: set its price in the provider's price_table, or give the budget a limit in tokens`;
+      return `${budget} cannot count the model ${findWithoutPrice(asked, answered, prices) ?? default_model}, which has no price: set its price in the provider's price_table, or give the budget a limit in tokens`;
   }
 }
 

@@ -39,6 +39,16 @@ interface LimitedRun {
 }
 
 /**
+ * Returns the model that is asked, or one that has answered in its place, if it has no price; null is the default model, undefined means
+ * that each has one.
+ */
+export const findWithoutPrice = (
+  asked: string | null,
+  answered: readonly string[],
+  prices: ModelPrices,
+): string | null | undefined => [asked, ...answered].find((name) => findPrice([name, asked], prices) === undefined);
+
+/**
  * Returns the model that makes it unknown what a run with a limit in dollars costs: the one that it asks, or one that has
  * answered it. Null: the run has no such limit, or each model has a price by now.
  */
@@ -48,8 +58,7 @@ export function findUncountable(
   prices: ModelPrices,
 ): UnpricedModel | null {
   if (!limitsDollars(budget ?? definition.budget)) return null;
-  const asked = getAskedModel(definition);
-  const model = [asked, ...unpriced_models].find((name) => findPrice([name, asked], prices) === undefined);
+  const model = findWithoutPrice(getAskedModel(definition), unpriced_models, prices);
   return model === undefined ? null : { model, provider: definition.provider?.name ?? null };
 }
 

@@ -103,6 +103,20 @@ export interface UsageSoFar {
   unreported: string;
 }
 
+/** Follows the usage of an exchange in progress: pass each piece that the model writes, and what its endpoint reports. */
+export function followUsage(request_tokens: number) {
+  const so_far: UsageSoFar = { request_tokens, reported: null, unreported: '' };
+  return {
+    so_far,
+    addPiece(piece: string): void {
+      so_far.unreported += piece;
+    },
+    report(reported: Answered): void {
+      Object.assign(so_far, { reported, unreported: '' });
+    },
+  };
+}
+
 /** Returns the usage of an exchange that was broken off: what its endpoint reported, and an estimate of the rest. */
 export function usageSoFar({ request_tokens, reported, unreported }: UsageSoFar, estimateTokens: (text: string) => number) {
   const reported_usage = reported?.usage ?? NO_EXCHANGE_USAGE;

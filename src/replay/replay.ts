@@ -167,7 +167,7 @@ export function createReplayPorts(work: Replaying, model = createReplayRuntime(w
     admit: async () => 0,
     giveBack: async () => {},
     caps: NO_CAPS,
-    reserveForRun: async () => null,
+    reserveForStep: async () => null,
     longest_wait_ms: 0,
     client_wait_ms: 0,
     recall: async () => [],

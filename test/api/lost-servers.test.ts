@@ -106,7 +106,7 @@ async function requestsOf(client: Client): Promise<Request[]> {
     named('create_stored_token', '/api/tokens', 'stored_tokens', { value: 'v' }),
     named('create_custom_tool', '/api/custom-tools', 'custom_tools', { source_code }),
     named('create_alert', '/api/alerts', 'alerts', { measure: 'backlog', threshold: 1 }),
-    named('create_budget', '/api/budgets', 'budgets', { scope: 'person', period: 'day', limit_tokens: 7 }),
+    named('create_budget', '/api/budgets', 'budgets', { scope: 'person', period: 'day', limit_tokens: 1_000_003 }),
     named('create_scheduled_agent', '/api/scheduled-agents', 'scheduled_agents', { workflow_id: due, ...schedule }),
     named('create_dataset', '/api/datasets', 'datasets'),
     {

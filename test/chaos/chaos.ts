@@ -61,6 +61,10 @@ export interface Scene extends Installation {
 
 type Log = (line: string) => void;
 
+/** A dollar for a thousand tokens. */
+const PRICES = { '*': { input: 1_000, output: 1_000 } };
+const AMPLE = 1_000_000_000_000;
+
 async function setTheScene(options: ChaosOptions, resources: Resources, log: Log): Promise<Scene> {
   const { home, seed, clients } = options;
   const random = randomOf(seed);
@@ -71,8 +75,12 @@ async function setTheScene(options: ChaosOptions, resources: Resources, log: Log
   const tools = await makeTools(client, join(home, 'effects'), cache);
   const model = resources.hold(await startChaosModel(random.fork('model'), tools.names), (it) => it.stop());
   const made = async (path: string, body: object) => (await client.insist('POST', path, { body })).body.id as string;
-  const base = { provider_type: 'openai_compatible', base_url: model.url, default_model: 'scripted' };
+  const base = { provider_type: 'openai_compatible', base_url: model.url, default_model: 'scripted', price_table: PRICES };
   const provider_id = await made('/api/providers', { name: 'scripted', ...base });
+  // Each call is reserved and settled in both. No run may wait, so they have room for what poison claims to have used.
+  const ample = { scope: 'person', period: 'month' };
+  await made('/api/budgets', { name: 'dollars', ...ample, limit_usd: AMPLE });
+  await made('/api/budgets', { name: 'tokens', ...ample, limit_tokens: AMPLE });
   const approval_tools = [tools.names.approved];
   const agent_id = await made('/api/agents', { name: 'chaos', provider_id, ...tools.of_agent, approval_tools });
   const workflows: string[] = [];

@@ -157,9 +157,46 @@ const streamsAreRight: Check = async ({ database, runs }) => {
   return found;
 };
 
+/** What a sum of the same numbers in another order may differ by. */
+const ROUNDING = 1e-9;
+
+const budgetsAreRight: Check = async ({ database }) => {
+  const found = verdict('what budgets counted is the usage of their runs, within the limit and one call; nothing stays reserved');
+  const { rows: budgets } = await database.query<Row>(
+    `SELECT b.id, b.name, b.limit_usd, b.limit_tokens, sum(p.cost) AS cost, sum(p.tokens) AS tokens
+      FROM budgets b JOIN budget_periods p ON p.budget_id = b.id GROUP BY b.id`,
+  );
+  const { rows: sums } = await database.query<Row>(
+    'SELECT sum(cost) AS cost, sum(total_in::float8 + total_out) AS tokens, max(cost) AS most_cost, max(total_in::float8 + total_out) AS most_tokens FROM tasks',
+  );
+  const used = sums[0]!;
+  hold(found, budgets.length === 2, () => `${budgets.length} budgets were used`);
+  for (const { name, cost, tokens, limit_usd, limit_tokens } of budgets) {
+    const counts = `${name} counted ${cost} dollars and ${tokens} tokens; its runs used ${JSON.stringify(used)}`;
+    hold(found, Math.abs(cost - used.cost) <= ROUNDING * used.cost, () => counts);
+    hold(found, tokens === used.tokens, () => counts);
+    hold(found, limit_usd === null || cost <= limit_usd + used.most_cost, () => counts);
+    hold(found, limit_tokens === null || tokens <= limit_tokens + used.most_tokens, () => counts);
+  }
+  const { rows: old } = await database.query<Row>(
+    `SELECT id, holder FROM budget_reservations WHERE alive_until < now() - interval '1 minute'`,
+  );
+  hold(found, old.length === 0, () => `${old.length} reservations were kept: ${JSON.stringify(old)}`);
+  const { rows: waits } = await database.query<Row>('SELECT task_id FROM budget_waits');
+  hold(found, waits.length === 0, () => `${waits.length} runs are noted as waiting: ${JSON.stringify(waits)}`);
+  return found;
+};
+
 const messagesOf = async (database: pg.Client, task_id: string) =>
   (await database.query<Row>('SELECT * FROM task_messages WHERE task_id = $1 ORDER BY step, position', [task_id])).rows;
 
 const same = (some: unknown[], others: unknown[]) => JSON.stringify(some) === JSON.stringify(others);
 
-export const CHECKS: Check[] = [statesAreTrue, transcriptsAreWhole, effectsAreKnown, usageIsRight, streamsAreRight];
+export const CHECKS: Check[] = [
+  statesAreTrue,
+  transcriptsAreWhole,
+  effectsAreKnown,
+  usageIsRight,
+  budgetsAreRight,
+  streamsAreRight,
+];

@@ -3,44 +3,50 @@ import { transcriptSize } from '../../domain/compaction.ts';
 import { estimateTokens } from '../../domain/context-window.ts';
 import type { ModelPrices } from '../../domain/definition.ts';
 import { ModelFailure } from '../../domain/model-failure.ts';
-import { type Answered, toUsage } from '../../domain/usage.ts';
+import { type Answered, followUsage, toUsage, usageSoFar } from '../../domain/usage.ts';
 import { DEFAULT_MODEL } from '../../events/task-events.ts';
-import type { Exchange, ModelRuntime } from '../../runtimes/runtime.ts';
+import type { ModelRuntime } from '../../runtimes/runtime.ts';
 import type { CapStore, ChatPayer } from '../../store/runs/caps.ts';
 import type { Caps } from '../../temporal/activities/caps.ts';
 
-interface Asked {
-  payer: ChatPayer;
-  exchange: Exchange;
-  prices: ModelPrices;
-}
-
 /**
- * Asks the model of a chat within the budgets that apply, and counts what its answer has used. Nobody waits in a chat: a question that
- * does not fit fails with the sentence that names the budget.
+ * Returns the exchange of a chat's runtime within the budgets that apply, which counts what its answer has used. Nobody waits in a chat: a
+ * question that does not fit fails with the sentence that names the budget.
  */
-export async function askWithinBudgets(
-  { caps, store }: { caps: Caps; store: CapStore },
-  { payer, exchange, prices }: Asked,
-  ask: () => ReturnType<ModelRuntime['exchange']>,
-): ReturnType<ModelRuntime['exchange']> {
-  const { model, instructions, transcript } = exchange;
-  const call = expectCall(estimateTokens(instructions) + transcriptSize(transcript), null, { names: [model], prices });
-  const { reservation, answer } = await caps.hold((reservation) => store.reserveForChat({ ...payer, ...call, reservation }));
-  if (answer?.blocked) throw new Error(explainBlock(answer.blocked, model ?? DEFAULT_MODEL));
-  if (reservation === null) return ask();
-  const spend = async (answered: Answered) => {
-    const { cost, total_in, total_out } = toUsage(answered, { asked: model, prices });
-    await store.spendForChat(payer, { reservation, cost, tokens: total_in + total_out });
+export const askWithinBudgets =
+  (
+    runtime: Pick<ModelRuntime, 'exchange'>,
+    { caps, store }: { caps: Caps; store: Pick<CapStore, 'reserveForChat' | 'spendForChat'> },
+    { payer, prices }: { payer: ChatPayer; prices: ModelPrices },
+  ): ModelRuntime['exchange'] =>
+  async (exchange, emit, signal) => {
+    const { model, instructions, transcript } = exchange;
+    const tokens = estimateTokens(instructions) + transcriptSize(transcript);
+    const called = { asked: model, answered: [], prices };
+    const call = expectCall(tokens, null, called);
+    const { reservation, answer } = await caps.hold((reservation) => store.reserveForChat({ ...payer, ...call, reservation }));
+    if (answer?.blocked) throw new Error(explainBlock(answer.blocked, called, DEFAULT_MODEL));
+    if (reservation === null) return runtime.exchange(exchange, emit, signal);
+    const { so_far, addPiece, report } = followUsage(tokens);
+    const emitCounted = (delta: string) => {
+      addPiece(delta);
+      emit(delta);
+    };
+    const spend = async (answered: Answered) => {
+      const { cost, unpriced_models, total_in, total_out } = toUsage(answered, { asked: model, prices });
+      const use = { cost: unpriced_models ? null : cost, tokens: total_in + total_out };
+      await store.spendForChat(payer, { reservation, ...use });
+    };
+    try {
+      const answered = await runtime.exchange({ ...exchange, report, reportHidden: addPiece }, emitCounted, signal);
+      await spend(answered.reply);
+      return answered;
+    } catch (error) {
+      // A reply that was stopped has used what it asked and wrote until then.
+      if (signal.aborted) await spend(usageSoFar(so_far, estimateTokens));
+      else if (error instanceof ModelFailure && error.answer) await spend(error.answer);
+      throw error;
+    } finally {
+      await caps.release(reservation);
+    }
   };
-  try {
-    const answered = await ask();
-    await spend(answered.reply);
-    return answered;
-  } catch (error) {
-    if (error instanceof ModelFailure && error.answer) await spend(error.answer);
-    throw error;
-  } finally {
-    await caps.release(reservation);
-  }
-}

@@ -26,7 +26,7 @@ export const createChatReplies = (core: ReplyServices, caps: Caps): ChatReplies 
 
 function createAskModel(core: ReplyServices, caps: Caps): AskModel {
   const { store, secrets, judge, meters } = core;
-  return async ({ agent, caller, session_id }, history, { emit, signal }) => {
+  return async ({ agent, caller, session_id, question_id }, history, { emit, signal }) => {
     secrets.recordSecret(caller.access_token);
     const provider = agent.provider_id ? await store.providers.find(agent.provider_id) : null;
     if (agent.provider_id && !provider) throw providerMissing(agent.name);
@@ -56,10 +56,9 @@ function createAskModel(core: ReplyServices, caps: Caps): AskModel {
     const measured_runtime = measureRuntime(redactRuntime(selection.runtime, secrets.redact), selection.prices, meters);
     const place = { task_id: session_id, provider: provider?.provider_type };
     const runtime = core.tracing?.runtime(measured_runtime, place) ?? measured_runtime;
-    const payer = { session_id, owner: caller.key, service_key_id: caller.service_key?.id ?? null, agent_id: agent.id };
-    const answer = await askWithinBudgets({ caps, store: store.caps }, { payer, exchange, prices: selection.prices }, () =>
-      runtime.exchange(exchange, holds_text ? () => {} : emit, signal),
-    );
+    const payer = { question_id, owner: caller.key, service_key_id: caller.service_key?.id ?? null, agent_id: agent.id };
+    const askRuntime = askWithinBudgets(runtime, { caps, store: store.caps }, { payer, prices: selection.prices });
+    const answer = await askRuntime(exchange, holds_text ? () => {} : emit, signal);
     const reply = dropCalls(answer.reply, 'answering');
     const text = getAllowedText(await judge.judgeAnswer(guardrails, reply.text, { owner: caller.key }));
     if (holds_text) emit(text);

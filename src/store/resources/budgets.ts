@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type pg from 'pg';
 import { v7 as uuid } from 'uuid';
 import type { z } from 'zod';
@@ -9,6 +10,9 @@ import { translateConstraintErrors } from '../database/resource.ts';
 import * as sql from './budgets.sql.ts';
 
 const NOUN = 'budget';
+
+/** What decides when a budget warns. If it changes, shares that were reported are reported again. */
+const WARNED_BY = ['limit_usd', 'limit_tokens', 'warn_at'] as const;
 
 /** A budget with the person whose subject it is about; null: it is about an agent or the installation, which everyone may know. */
 export type StoredBudget = PeriodBudget & { owner: string | null };
@@ -81,7 +85,14 @@ export function budgetStore({ pool, prisma }: { pool: pg.Pool; prisma: PrismaCli
     },
     async update(id: string, values: z.output<typeof PeriodBudgetUpdate>): Promise<StoredBudget> {
       const data = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
-      return addState(await translateConstraintErrors(NOUN, table.update({ where: { id }, data })));
+      const before = await table.findUnique({ where: { id } });
+      const warns_again = WARNED_BY.some((field) => field in data && !isDeepStrictEqual(data[field], before?.[field]));
+      const change = prisma.$transaction(async (on) => {
+        const after = await on.budget.update({ where: { id }, data });
+        if (warns_again) await on.budgetPeriod.updateMany({ where: { budget_id: id }, data: { warned: 0 } });
+        return after;
+      });
+      return addState(await translateConstraintErrors(NOUN, change));
     },
     async remove(id: string): Promise<void> {
       await table.deleteMany({ where: { id } });

@@ -12,10 +12,15 @@ export const HELD_OF = `CASE WHEN b.limit_usd IS NULL THEN held.tokens ELSE held
 
 /** The caps that apply to row `t` of a task, as the arguments of the database functions. */
 export const OF_TASK = 't.owner, t.service_key_id, t.agent_id, t.workflow_id, t.scheduled_agent_id';
-export const HAS_CAPS = `EXISTS (SELECT FROM budgets) AND EXISTS (SELECT FROM budgets_for(${OF_TASK}))`;
+/** True if a budget applies, or applied when the run began to wait for it: the next reservation ends that wait. */
+export const HAS_CAPS = `(EXISTS (SELECT FROM budgets) AND EXISTS (SELECT FROM budgets_for(${OF_TASK}))
+        OR EXISTS (SELECT FROM budget_waits bw WHERE bw.task_id = t.id))`;
 
 /** The columns of a task that say which budgets apply to it, for a CTE `run` that changes the task. */
 export const PAYERS = 'owner, service_key_id, agent_id, tasks.workflow_id, scheduled_agent_id';
-/** Counts what the CTE `run` was charged in the budgets, in the statement that charges it. */
+/**
+ * Counts what the CTE `run` was charged in the budgets, in the statement that charges it. The cost of an answer without a price is
+ * unknown.
+ */
 export const SPENT_FROM_CAPS = `spend_budgets(:reservation::uuid, run.owner, run.service_key_id, run.agent_id, run.workflow_id,
-      run.scheduled_agent_id, :cost, (:total_in::bigint + :total_out::bigint)::float8) AS is_capped`;
+      run.scheduled_agent_id, CASE WHEN :unpriced_model::text IS NULL THEN :cost::float8 END, (:total_in::bigint + :total_out::bigint)::float8) AS is_capped`;

@@ -5,20 +5,34 @@ import { LIVE } from './runs.sql.ts';
 const EXPECTED = ['least_cost', 'cost', 'least_tokens', 'tokens'] as const;
 const AMOUNTS = ':least_cost::float8, :cost::float8, :least_tokens::float8, :tokens::float8, :lease_seconds::float8';
 
-export const reserveForRun = statement(
-  'reserve_for_run',
-  ['reservation', 'task_id', 'waits', ...EXPECTED, 'lease_seconds'],
-  `SELECT reserve_budgets(:reservation::uuid, t.id, :waits, ${OF_TASK}, ${AMOUNTS}) AS answer FROM tasks t WHERE t.id = :task_id`,
+/**
+ * Reserves a call of a step. Returns no row if another attempt owns the step, or the task has ended. The step is locked, so that no
+ * attempt begins that this one could take a reservation from.
+ */
+export const reserveForStep = statement(
+  'reserve_for_step',
+  ['reservation', 'task_id', 'step', 'attempt', ...EXPECTED, 'lease_seconds'],
+  `WITH mine AS (
+      SELECT task_id FROM task_steps WHERE task_id = :task_id AND step = :step AND attempts = :attempt AND ended_at IS NULL FOR SHARE)
+    SELECT reserve_budgets(:reservation::uuid, t.id, true, ${OF_TASK}, ${AMOUNTS}) AS answer
+    FROM mine JOIN tasks t ON t.id = mine.task_id AND t.status IN (${LIVE})`,
+);
+
+/** Reserves a call that a run makes apart from its steps, and does not wait for. It replaces no other reservation. */
+export const reserveAside = statement(
+  'reserve_aside',
+  ['reservation', 'task_id', ...EXPECTED, 'lease_seconds'],
+  `SELECT reserve_budgets(:reservation::uuid, :reservation::uuid, false, ${OF_TASK}, ${AMOUNTS}) AS answer FROM tasks t WHERE t.id = :task_id`,
 );
 
 export const reserveForChat = statement(
   'reserve_for_chat',
-  ['reservation', 'session_id', 'owner', 'service_key_id', 'agent_id', ...EXPECTED, 'lease_seconds'],
-  `SELECT reserve_budgets(:reservation::uuid, :session_id::uuid, false, :owner, :service_key_id::uuid, :agent_id::uuid, NULL, NULL,
+  ['reservation', 'question_id', 'owner', 'service_key_id', 'agent_id', ...EXPECTED, 'lease_seconds'],
+  `SELECT reserve_budgets(:reservation::uuid, :question_id::uuid, false, :owner, :service_key_id::uuid, :agent_id::uuid, NULL, NULL,
       ${AMOUNTS}) AS answer`,
 );
 
-/** What a chat's reply has used. */
+/** Counts what a chat's reply has used; `cost` is null if nobody knows it. */
 export const spendForChat = statement(
   'spend_for_chat',
   ['reservation', 'owner', 'service_key_id', 'agent_id', 'cost', 'tokens'],
@@ -46,7 +60,7 @@ export const prolongReservations = statement(
  * a statement that waits for nothing takes part in no deadlock.
  */
 
-/** Removes what lost calls had reserved, the waits of runs that have ended, and periods that ended 40 days ago. */
+/** Removes what lost calls had reserved, the waits of runs that have ended or wait because their record is behind, and periods that ended 40 days ago. */
 export const sweepCaps = statement(
   'sweep_caps',
   [],
@@ -56,7 +70,8 @@ export const sweepCaps = statement(
       WHERE r.id = d.id AND r.budget_id = d.budget_id RETURNING 1),
     over AS (
       DELETE FROM budget_waits w USING (
-        SELECT task_id FROM budget_waits o WHERE NOT EXISTS (SELECT FROM tasks t WHERE t.id = o.task_id AND t.status IN (${LIVE}))
+        SELECT task_id FROM budget_waits o WHERE NOT EXISTS (SELECT FROM tasks t WHERE t.id = o.task_id AND t.status IN (${LIVE})
+            AND t.record_behind IS NULL)
         FOR NO KEY UPDATE SKIP LOCKED) d
       WHERE w.task_id = d.task_id RETURNING 1),
     old AS (
@@ -68,23 +83,35 @@ export const sweepCaps = statement(
 
 /**
  * Notes the runs that wait for a budget and fit it now as asked to try again, and returns them. The longest waiting come first, as many
- * as there is room for; the first alone gets what is left if that is enough for the least.
+ * as there is room for; the first alone gets what is left if that is enough for the least. Runs that could not go on now, or did not when
+ * asked, hold up nobody: as in reserve_budgets.
  */
 export const raiseWaiting = statement(
   'raise_waiting',
   [],
-  `WITH room AS (
-      SELECT w.task_id, w.reason, w.raised_at, b.id AS budget, b.limit_usd, ${MOST} - ${SPENT_OF} AS left_over, ${HELD_OF} AS held, held.calls,
-        w.least, sum(w.expected) OVER line AS needed, row_number() OVER line AS place
-      FROM budget_waits w LEFT JOIN (budgets b ${PRESENT}) ON b.id = w.budget_id
-      WINDOW line AS (PARTITION BY w.budget_id ORDER BY w.since, w.task_id)),
+  `WITH waits AS (
+      SELECT w.task_id, w.since, b.id AS budget, ${MOST} - ${SPENT_OF} AS left_over, ${HELD_OF} AS held, held.calls, w.least, w.expected,
+        w.reason <> 'unpriced' AND (w.raised_at IS NULL OR w.raised_at > now() - interval '1 minute' OR t.status = 'waiting') AS may_go,
+        t.status = 'waiting' AND (w.raised_at IS NULL OR w.raised_at < now() - interval '1 minute') AS is_due
+      FROM budget_waits w JOIN tasks t ON t.id = w.task_id AND t.status IN (${LIVE}) AND t.record_behind IS NULL
+        LEFT JOIN (budgets b ${PRESENT}) ON b.id = w.budget_id),
+    able AS (
+      SELECT *, sum(least(expected, left_over)) OVER line AS needed, row_number() OVER line AS place
+      FROM waits WHERE may_go AND left_over > 0 AND least <= left_over
+      WINDOW line AS (PARTITION BY budget ORDER BY since, task_id)),
     fits AS (
-      SELECT task_id FROM room WHERE (raised_at IS NULL OR raised_at < now() - interval '1 minute')
-        AND (budget IS NULL
-          OR CASE WHEN reason = 'unpriced' THEN limit_usd IS NULL
-             ELSE needed <= left_over - held OR place = 1 AND calls = 0 AND left_over > 0 AND least <= left_over END)),
+      SELECT task_id FROM waits WHERE budget IS NULL AND is_due
+      UNION ALL SELECT task_id FROM able WHERE is_due AND (needed <= left_over - held OR place = 1 AND calls = 0)),
     free AS (
-      SELECT w.task_id FROM budget_waits w JOIN fits ON fits.task_id = w.task_id
-      WHERE EXISTS (SELECT FROM tasks t WHERE t.id = w.task_id AND t.status = 'waiting') FOR NO KEY UPDATE OF w SKIP LOCKED)
+      SELECT w.task_id FROM budget_waits w JOIN fits ON fits.task_id = w.task_id FOR NO KEY UPDATE OF w SKIP LOCKED)
     UPDATE budget_waits w SET raised_at = now() FROM free WHERE w.task_id = free.task_id RETURNING w.task_id`,
+);
+
+/** Returns the runs that wait because a model had no price for a budget in dollars, together if the same decides about their prices. */
+export const listUnpriced = statement(
+  'list_unpriced_waits',
+  [],
+  `SELECT t.definition_hash, coalesce((t.fallback ->> 'position')::int, 0) AS position, t.unpriced_models, array_agg(t.id::text ORDER BY w.since) AS task_ids
+    FROM budget_waits w JOIN tasks t ON t.id = w.task_id AND t.status = 'waiting' WHERE w.reason = 'unpriced'
+    GROUP BY 1, 2, 3`,
 );

@@ -6,9 +6,9 @@ import * as sql from './caps.sql.ts';
 /** How long a reservation counts after it was last prolonged, in seconds. */
 const LEASE_SECONDS = 30;
 
-/** A chat that asks a model, and who pays for it. */
+/** A question of a chat, and who pays for its answer. */
 export interface ChatPayer {
-  session_id: string;
+  question_id: string;
   owner: string;
   service_key_id: string | null;
   agent_id: string;
@@ -17,6 +17,22 @@ export interface ChatPayer {
 /** The outcome of a reservation; null: no budget applies. */
 export type ReserveAnswer = { blocked: BlockingCap; warnings?: never } | { blocked?: never; warnings: CapWarning[] } | null;
 
+/** The step that a call belongs to, and the attempt at it that makes the call. */
+interface StepAttempt {
+  task_id: string;
+  step: number;
+  attempt: number;
+}
+
+/** Runs that wait until a price is known for the model that they ask, and for those that have answered. */
+interface UnpricedWaits {
+  definition_hash: string;
+  /** The position of the model among the run's fallbacks; 0: the run's own. */
+  position: number;
+  unpriced_models: string[];
+  task_ids: string[];
+}
+
 export type CapStore = ReturnType<typeof capStore>;
 
 /** The budgets above runs, as calls of models use them. `reservation` is the id of one call. */
@@ -24,13 +40,24 @@ export function capStore(pool: Queryable) {
   const reserve = async (query: pg.QueryConfig) => (await row<{ answer: ReserveAnswer }>(pool, query))?.answer ?? null;
   const lease_seconds = LEASE_SECONDS;
   return {
-    /** Reserves a call of a run. If it is blocked and `waits`, the run is noted as waiting, for `raiseWaiting`. */
-    reserveForRun: (call: ExpectedCall & { reservation: string; task_id: string; waits: boolean }) =>
-      reserve(sql.reserveForRun({ ...call, lease_seconds })),
+    /**
+     * Reserves a call of a run's step. If it is blocked, the run is noted as waiting, for `raiseWaiting`. Returns `stale` if another
+     * attempt owns the step.
+     */
+    async reserveForStep(call: ExpectedCall & StepAttempt & { reservation: string }): Promise<ReserveAnswer | 'stale'> {
+      const found = await row<{ answer: ReserveAnswer }>(pool, sql.reserveForStep({ ...call, lease_seconds }));
+      return found ? found.answer : 'stale';
+    },
+    /** Reserves a call that a run makes apart from its steps. */
+    reserveAside: (call: ExpectedCall & { reservation: string; task_id: string }) =>
+      reserve(sql.reserveAside({ ...call, lease_seconds })),
     reserveForChat: (call: ExpectedCall & ChatPayer & { reservation: string }) =>
       reserve(sql.reserveForChat({ ...call, lease_seconds })),
-    /** Counts what a chat's reply has used. */
-    async spendForChat({ session_id: _, ...payer }: ChatPayer, use: { reservation: string; cost: number; tokens: number }) {
+    /** Counts what a chat's reply has used. If its cost is null, nobody knows it, and what was reserved counts. */
+    async spendForChat(
+      { question_id: _, ...payer }: ChatPayer,
+      use: { reservation: string; cost: number | null; tokens: number },
+    ): Promise<void> {
       await row(pool, sql.spendForChat({ ...payer, ...use }));
     },
     async release(reservation: string): Promise<void> {
@@ -43,6 +70,8 @@ export function capStore(pool: Queryable) {
     /** Returns the runs that fit the budget they wait for, each once a minute at most. */
     raiseWaiting: async (): Promise<string[]> =>
       (await rows<{ task_id: string }>(pool, sql.raiseWaiting())).map(({ task_id }) => task_id),
+    /** Lists the runs that `raiseWaiting` leaves out, because a price decides. */
+    listUnpriced: () => rows<UnpricedWaits>(pool, sql.listUnpriced()),
     /** Removes reservations whose process is lost. */
     async sweep(): Promise<void> {
       await row(pool, sql.sweepCaps());

@@ -33,17 +33,18 @@ export const compactTranscript = statement(
     SELECT append_events(:workflow_id, :task_id, :events) AS last, ${SPENT_FROM_CAPS} FROM run WHERE ${hasRun('step')}`,
 );
 
-/** Makes the run wait until its budget is raised. */
+/** Makes the run wait until its budget is raised. Unless `in_line`, it waits for no budget above it any longer. */
 export const waitForBudget = statement(
   'wait_for_budget',
-  ['task_id', 'workflow_id', 'step', 'attempt', 'events'],
+  ['task_id', 'workflow_id', 'step', 'attempt', 'events', 'in_line'],
   `WITH ${MINE},
     lane AS (
       UPDATE workflows SET status = 'waiting' WHERE id = :workflow_id AND active_task_id = :task_id AND status = 'running'
         AND EXISTS (SELECT 1 FROM mine) RETURNING 1),
     run AS (
       UPDATE tasks SET status = 'waiting' WHERE id = :task_id AND EXISTS (SELECT 1 FROM mine)
-        AND ${hasRun('lane')} RETURNING 1)
+        AND ${hasRun('lane')} RETURNING 1),
+    line AS (DELETE FROM budget_waits WHERE task_id = :task_id AND NOT :in_line AND EXISTS (SELECT 1 FROM run))
     SELECT append_events(:workflow_id, :task_id, :events) AS last FROM mine WHERE ${hasRun('run')}`,
 );
 

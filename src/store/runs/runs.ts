@@ -217,9 +217,9 @@ export function runStore(pool: Queryable, publish: Publish = () => {}) {
       return write(compactTranscript(values), run, events);
     },
 
-    /** Parks the run until its budget is raised. */
-    wait: (run: OpenRun, { step, events }: { step: number; events: NewEvent[] }) =>
-      write(waitForBudget(attemptParameters(run, step, events)), run, events),
+    /** Parks the run until its budget is raised. `in_line`: it waits for a budget above it, and keeps its place among those that do. */
+    wait: (run: OpenRun, { step, events, in_line = false }: { step: number; events: NewEvent[]; in_line?: boolean }) =>
+      write(waitForBudget({ ...attemptParameters(run, step, events), in_line }), run, events),
 
     /** Counts a failure of a step and its cost, and moves the run to a fallback. Returns false if another attempt owns the step. */
     noteError(run: OpenRun, { step, error, model, fallback, events, ...charged }: FailedStep) {

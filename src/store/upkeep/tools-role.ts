@@ -42,7 +42,7 @@ const PRIVILEGES: Record<string, readonly string[]> = {
   workspace_layers: ['SELECT', 'INSERT', 'DELETE'],
   // Needed for tools that grade answers of an evaluation.
   custom_tools: ['SELECT'],
-  evaluations: ['SELECT (id, graders, definition_hash, workflow_id, created_by, owner_login)'],
+  evaluations: ['SELECT (id, graders, definition_hash, workflow_id, created_by, owner_login, service_key_id)'],
   evaluation_results: ['SELECT', 'UPDATE (grading)'],
   dataset_items: ['SELECT'],
   event_sequences: ['SELECT', 'INSERT', 'UPDATE'],

@@ -1,5 +1,6 @@
 import { v7 as uuid } from 'uuid';
 import type { CapStore, ReserveAnswer } from '../../store/runs/caps.ts';
+import { staleAttempt } from './attempt.ts';
 
 interface CapsPorts {
   caps: Pick<CapStore, 'release' | 'prolong' | 'raiseWaiting'>;
@@ -9,14 +10,22 @@ interface CapsPorts {
 
 /** What this process has reserved in the budgets above runs. It prolongs the reservations until their calls end. */
 export interface Caps {
-  /** Reserves a call by `reserve`, which is given the id of the reservation. `reservation` is null if no budget applies or one blocks. */
-  hold(reserve: (reservation: string) => Promise<ReserveAnswer>): Promise<{ reservation: string | null; answer: ReserveAnswer }>;
+  /**
+   * Reserves a call by `reserve`, which is given the id of the reservation. `reservation` is null if no budget applies or one blocks.
+   * Throws if another attempt owns the step.
+   */
+  hold(reserve: (reservation: string) => Promise<ReserveAnswer | 'stale'>): Promise<Held>;
   /** Ends a reservation that was released together with the usage of its call. */
   settled(reservation: string): void;
   /** Ends a reservation whose call used nothing that is recorded. Best effort: a reservation that is not prolonged ends by itself. */
   release(reservation: string): Promise<void>;
   /** Lets the runs try again for which there is room now. Best effort: the reconciler repeats it. */
   wake(): Promise<void>;
+}
+
+interface Held {
+  reservation: string | null;
+  answer: ReserveAnswer;
 }
 
 /** The time between two prolongations, a third of the lease. */
@@ -56,7 +65,8 @@ export function createCaps({ caps, raise }: CapsPorts): Caps {
   async function search(): Promise<void> {
     while (is_stale) {
       is_stale = false;
-      for (const task_id of await caps.raiseWaiting()) await raise(task_id);
+      // What one run does not hear, the reconciler repeats; it holds up no other.
+      for (const task_id of await caps.raiseWaiting()) await raise(task_id).catch(() => {});
     }
   }
 
@@ -64,6 +74,7 @@ export function createCaps({ caps, raise }: CapsPorts): Caps {
     async hold(reserve) {
       const reservation = uuid();
       const answer = await reserve(reservation);
+      if (answer === 'stale') throw staleAttempt();
       if (!answer || answer.blocked) return { reservation: null, answer };
       keep(reservation);
       return { reservation, answer };

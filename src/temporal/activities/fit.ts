@@ -17,15 +17,17 @@ import { dropCalls, ModelFailure } from '../../domain/model-failure.ts';
 import { type FileTakers, listShownFiles } from '../../domain/result-files.ts';
 import { storable, type TranscriptMessage } from '../../domain/transcript.ts';
 import { shorterAsTsv } from '../../domain/tsv.ts';
-import { addUsage, toUsage } from '../../domain/usage.ts';
+import { addUsage, followUsage, toUsage } from '../../domain/usage.ts';
 import { createTaskEvents } from '../../events/task-events.ts';
+import type { ModelReply } from '../../runtimes/runtime.ts';
 import type { SelectedRuntime } from '../../runtimes/select.ts';
 import type { OpenRun, RunStore } from '../../store/runs/runs.ts';
-import { retryWhileDown, staleAttempt } from './attempt.ts';
+import { isHalt, retryWhileDown, staleAttempt } from './attempt.ts';
+import { noteHaltedCall } from './halted-calls.ts';
 import { type ReservePorts, reserveCaps } from './reserve-caps.ts';
 
 export interface FitPorts extends ReservePorts {
-  runs: Pick<RunStore, 'compact'> & ReservePorts['runs'];
+  runs: Pick<RunStore, 'compact' | 'noteHalted'> & ReservePorts['runs'];
   /** The runs whose models have refused files of tools' results. */
   file_takers: FileTakers;
   /** Finds the context window of the run's model. */
@@ -175,20 +177,26 @@ async function summarise(work: FitWork, cut: Cut, { most_tokens, signal }: { mos
   const { caps } = work.ports;
   const request = formatForSummary(cut.older, most_tokens);
   const tokens = estimateTokens(SUMMARY_INSTRUCTIONS) + estimateTokens(request);
-  const reservation = await reserveCaps({ ...work, tokens });
+  const asking: Summarising = { request, tokens, reservation: await reserveCaps({ ...work, tokens }), signal };
   try {
-    return await writeSummary(work, cut, { request, reservation, signal });
+    return await writeSummary(work, cut, asking);
   } finally {
-    if (reservation) await caps.release(reservation);
+    if (asking.reservation) await caps.release(asking.reservation);
   }
 }
 
-async function writeSummary(
-  work: FitWork,
-  { older, step: last_step }: Cut,
-  { request, reservation, signal }: { request: string; reservation: string | null; signal: AbortSignal },
-) {
+interface Summarising {
+  request: string;
+  /** The approximate number of tokens that are sent. */
+  tokens: number;
+  /** What is reserved in budgets above the run; null: nothing, or its usage is recorded. */
+  reservation: string | null;
+  signal: AbortSignal;
+}
+
+async function writeSummary(work: FitWork, { older, step: last_step }: Cut, asking: Summarising) {
   const { ports, run, definition, selected, step } = work;
+  const { request, reservation, signal } = asking;
   const prompt: TranscriptMessage = {
     step: 0,
     position: 0,
@@ -199,17 +207,7 @@ async function writeSummary(
     extra: null,
     content: request,
   };
-  const exchange = {
-    task_id: run.task_id,
-    model: definition.model,
-    instructions: SUMMARY_INSTRUCTIONS,
-    transcript: [prompt],
-    tools: [],
-    reasoning_effort: null,
-    wants_json: false,
-    cursor: null,
-  };
-  const { reply } = await selected.runtime.exchange(exchange, () => {}, signal);
+  const reply = await askForSummary(work, prompt, asking);
   const { text } = dropCalls(reply, 'writing the summary of its older messages');
   const content = summaryMessage(storable(text));
   const attempt_usage = toUsage(reply, { asked: getAskedModel(definition), prices: selected.prices });
@@ -223,5 +221,39 @@ async function writeSummary(
   });
   const entry = { step, message: summary, usage: attempt_usage, reservation, events: [compacted, usage(paid)] };
   if (!(await retryWhileDown(() => ports.runs.compact(run, entry), signal))) throw staleAttempt();
+  settle(work, asking);
   return { summary, paid };
+}
+
+/** Asks for a summary. If a halt breaks it off, what it has used counts. */
+async function askForSummary(work: FitWork, prompt: TranscriptMessage, asking: Summarising): Promise<ModelReply> {
+  const { run, definition, selected } = work;
+  const { tokens, reservation, signal } = asking;
+  const { so_far, addPiece, report } = followUsage(tokens);
+  const exchange = {
+    task_id: run.task_id,
+    model: definition.model,
+    instructions: SUMMARY_INSTRUCTIONS,
+    transcript: [prompt],
+    tools: [],
+    reasoning_effort: null,
+    wants_json: false,
+    cursor: null,
+    report,
+    reportHidden: addPiece,
+  };
+  try {
+    return (await selected.runtime.exchange(exchange, addPiece, signal)).reply;
+  } catch (error) {
+    const is_recorded =
+      isHalt(signal.reason) && (await noteHaltedCall({ ...work, prices: selected.prices, so_far, reservation }));
+    if (is_recorded) settle(work, asking);
+    throw error;
+  }
+}
+
+/** Ends a reservation that was released together with its usage. */
+function settle({ ports }: FitWork, asking: Summarising): void {
+  if (asking.reservation) ports.caps.settled(asking.reservation);
+  asking.reservation = null;
 }

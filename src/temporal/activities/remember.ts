@@ -7,16 +7,18 @@ import { EXTRACT_FACTS, parseFacts, type Remembered } from '../../domain/memory.
 import { ModelFailure } from '../../domain/model-failure.ts';
 import { storable, type TranscriptMessage } from '../../domain/transcript.ts';
 import { findUncountable } from '../../domain/unpriced.ts';
-import { type Answered, NO_USAGE, toUsage } from '../../domain/usage.ts';
+import { type Answered, followUsage, NO_USAGE, toUsage, usageSoFar } from '../../domain/usage.ts';
 import { createTaskEvents, DEFAULT_MODEL, type NewEvent } from '../../events/task-events.ts';
 import type { Exchange } from '../../runtimes/runtime.ts';
 import type { SelectedRuntime } from '../../runtimes/select.ts';
 import type { CapStore } from '../../store/runs/caps.ts';
 import type { OpenRun, RunStore } from '../../store/runs/runs.ts';
-import { type Halts, runAttempt } from './attempt.ts';
+import { type Halts, isHalt, runAttempt } from './attempt.ts';
 import type { Caps } from './caps.ts';
+import { toCalledModel } from './reserve-caps.ts';
+import { addPresentPrices, type PricePorts } from './unpriced.ts';
 
-export interface RememberPorts {
+export interface RememberPorts extends Pick<PricePorts, 'findPresentPrices'> {
   runs: Pick<RunStore, 'open' | 'note'>;
   halts: Halts;
   definition(hash: string): Promise<Definition>;
@@ -25,7 +27,7 @@ export interface RememberPorts {
   /** Stores a fact for later runs of the agent. Returns the reason if the fact was refused, else null. */
   remember(run: OpenRun, definition: Definition, fact: Remembered): Promise<string | null>;
   caps: Caps;
-  reserveForRun: CapStore['reserveForRun'];
+  reserveAside: CapStore['reserveAside'];
   now(): string;
 }
 
@@ -45,7 +47,7 @@ export const rememberActivity =
       const pinned = await ports.definition(run.definition_hash);
       const definition = applyFallback(pinned, getPosition(pinned, run.fallback, NO_STEP));
       if (definition.settings.bypass_memory) return 0;
-      const selected = await ports.selectAnswerer(run, definition);
+      const selected = await addPresentPrices({ ports, run, definition }, await ports.selectAnswerer(run, definition));
       // Nobody is asked for a price or another budget after the run has answered.
       if (findUncountable(run, definition, selected.prices)) return 0;
       const input = {
@@ -58,10 +60,12 @@ export const rememberActivity =
         wants_json: true,
         cursor: null,
       };
-      const reservation = await reserveMemory(ports, { run, definition, selected, input });
+      const tokens = estimateTokens(input.instructions) + transcriptSize(input.transcript);
+      const asking = { run, definition, selected, input, tokens };
+      const reservation = await reserveMemory(ports, asking);
       if (reservation === 'blocked') return 0;
       try {
-        return await storeFacts(ports, { run, definition, selected, input, reservation, signal });
+        return await storeFacts(ports, { ...asking, reservation, signal });
       } finally {
         if (reservation) await ports.caps.release(reservation);
       }
@@ -72,37 +76,39 @@ interface Asking {
   definition: Definition;
   selected: SelectedRuntime;
   input: Exchange;
+  /** The approximate number of tokens of the input. */
+  tokens: number;
 }
 
 /** Reserves the question in the budgets above the run. A run does not wait for memories: if it is blocked, nothing is remembered. */
 async function reserveMemory(
   ports: RememberPorts,
-  { run, definition, selected: { prices }, input }: Asking,
+  { run, definition, selected: { prices }, tokens }: Asking,
 ): Promise<string | null | 'blocked'> {
   if (!run.has_caps) return null;
-  const tokens = estimateTokens(input.instructions) + transcriptSize(input.transcript);
-  const call = expectCall(tokens, null, { names: [getAskedModel(definition)], prices });
-  const { reservation, answer } = await ports.caps.hold((reservation) =>
-    ports.reserveForRun({ ...call, task_id: run.task_id, waits: false, reservation }),
-  );
+  const model = toCalledModel(run, definition, prices);
+  const call = { ...expectCall(tokens, null, model), task_id: run.task_id };
+  const { reservation, answer } = await ports.caps.hold((reservation) => ports.reserveAside({ ...call, reservation }));
   if (!answer?.blocked) return reservation;
   const { log } = createTaskEvents(run.task_id, ports.now);
-  const detail = `0 facts; ${explainBlock(answer.blocked, definition.model ?? DEFAULT_MODEL)}`;
+  const detail = `0 facts; ${explainBlock(answer.blocked, model, DEFAULT_MODEL)}`;
   await ports.runs.note(run, { usage: NO_USAGE, events: [log('memory_stored', detail, { keys: [] })] });
   return 'blocked';
 }
 
 async function storeFacts(
   ports: RememberPorts,
-  { run, definition, selected, input, reservation, signal }: Asking & { reservation: string | null; signal: AbortSignal },
+  { run, definition, selected, input, tokens, reservation, signal }: Asking & { reservation: string | null; signal: AbortSignal },
 ): Promise<number> {
   const { runtime, prices } = selected;
   const recordUsage = (answer: Answered, events: NewEvent[] = []) =>
     ports.runs.note(run, { usage: toUsage(answer, { asked: getAskedModel(definition), prices }), reservation, events });
+  const { so_far, addPiece, report } = followUsage(tokens);
   const { reply } = await runtime
-    .exchange(input, () => {}, signal)
+    .exchange({ ...input, report, reportHidden: addPiece }, addPiece, signal)
     .catch(async (error: unknown) => {
-      if (error instanceof ModelFailure && error.answer) await recordUsage(error.answer);
+      if (isHalt(signal.reason)) await recordUsage(usageSoFar(so_far, estimateTokens));
+      else if (error instanceof ModelFailure && error.answer) await recordUsage(error.answer);
       throw error;
     });
   const facts = parseFacts(storable(reply.text));

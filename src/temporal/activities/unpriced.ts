@@ -1,8 +1,8 @@
 import { ApplicationFailure } from '@temporalio/activity';
 import { estimateTokens } from '../../domain/context-window.ts';
-import type { Definition, ModelPrices } from '../../domain/definition.ts';
+import { type Definition, getAskedModel, type ModelPrices } from '../../domain/definition.ts';
 import { storable } from '../../domain/transcript.ts';
-import { describeUnpriced, findUncountable } from '../../domain/unpriced.ts';
+import { describeUnpriced, findUncountable, findWithoutPrice, limitsDollars } from '../../domain/unpriced.ts';
 import { createTaskEvents } from '../../events/task-events.ts';
 import type { SelectedRuntime } from '../../runtimes/select.ts';
 import type { OpenRun, RunStore } from '../../store/runs/runs.ts';
@@ -24,12 +24,17 @@ interface Asking {
 }
 
 /**
- * Returns the runtime with the prices of today for what the pinned ones lack, if the run limits dollars: a person may have set a
- * price since.
+ * Returns the runtime with the prices of today for what the pinned ones lack, if dollars of the run may be limited: a person may have set
+ * a price since.
  */
-export async function addPresentPrices({ ports, run, definition }: Asking, selected: SelectedRuntime): Promise<SelectedRuntime> {
+export async function addPresentPrices(
+  { ports, run, definition }: Pick<Asking, 'run' | 'definition'> & { ports: Pick<PricePorts, 'findPresentPrices'> },
+  selected: SelectedRuntime,
+): Promise<SelectedRuntime> {
   const { provider } = definition;
-  if (!provider || !findUncountable(run, definition, selected.prices)) return selected;
+  const is_limited = run.has_caps || limitsDollars(run.budget ?? definition.budget);
+  const isPriced = () => findWithoutPrice(getAskedModel(definition), run.unpriced_models ?? [], selected.prices) === undefined;
+  if (!provider || !is_limited || isPriced()) return selected;
   return { ...selected, prices: { ...(await ports.findPresentPrices(provider.id)), ...selected.prices } };
 }
 

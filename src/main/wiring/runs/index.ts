@@ -5,7 +5,7 @@ import { providerDestination } from '../../../domain/destinations.ts';
 import { webhookSender } from '../../../egress/webhook-sender.ts';
 import { deltaPublishers } from '../../../events/publisher.ts';
 import { measurePool, measurePublishers, measureRuntime, measureWebhooks, timeWork } from '../../../observe/measured.ts';
-import { getPrices } from '../../../runtimes/prices.ts';
+import { findModelPrice, getPrices } from '../../../runtimes/prices.ts';
 import { redactOutcome, redactRuntime } from '../../../runtimes/redacted.ts';
 import type { ModelRuntime } from '../../../runtimes/runtime.ts';
 import { type ModelCaller, selectRuntime } from '../../../runtimes/select.ts';
@@ -18,6 +18,7 @@ import type { ActivityPorts } from '../../../temporal/activities/index.ts';
 import { callQuestions, type QuestionPorts, questionPlaces } from '../../../temporal/activities/questions.ts';
 import { reconcileEvaluations } from '../../../temporal/client/evaluations.ts';
 import { createParkedRuns } from '../../../temporal/repair/parked-runs.ts';
+import { raisePriced } from '../../../temporal/repair/raise-priced.ts';
 import { reconcileMcpState, reconcileSchedules, reconcileWorkspaces } from '../../../temporal/repair/reconcile-schedules.ts';
 import { reconcile } from '../../../temporal/repair/reconcile-tasks.ts';
 import { behindEvents } from '../../../temporal/start/continuity.ts';
@@ -115,7 +116,8 @@ export async function createActivityPorts(
     admit: (provider) => admit(core, provider),
     giveBack: (provider) => giveBack(core, provider),
     caps,
-    reserveForRun: store.caps.reserveForRun,
+    reserveForStep: store.caps.reserveForStep,
+    reserveAside: store.caps.reserveAside,
     listTools: runTools(core, tools),
     publisher: measurePublishers(deltaPublishers(), meters),
     ...getWaits(setting.config),
@@ -193,6 +195,7 @@ export async function createActivityPorts(
       const done = await reconcile({ store, engine, settle: settleLost, definition, parked, now: () => new Date() });
       await store.caps.sweep();
       await caps.wake();
+      await raisePriced({ store, engine, definition, findModelPrice });
       await reconcileSchedules(store, driver.schedules);
       await reconcileEvaluations(store, driver.evaluations);
       await reconcileWorkspaces(store, workspaces);

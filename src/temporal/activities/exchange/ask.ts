@@ -1,4 +1,5 @@
 import { ApplicationFailure } from '@temporalio/activity';
+import type { SetCallSettings } from '../../../contracts/call-settings.ts';
 import { isTextFile, quoteFile, tryDecodeUtf8 } from '../../../domain/attachments.ts';
 import { splitSettings } from '../../../domain/call-settings.ts';
 import { type OfferedTool, type PinnedRepository, type ToolSpec, toToolSpec } from '../../../domain/definition.ts';
@@ -11,15 +12,15 @@ import { asLack, findOutage } from '../../../domain/outages.ts';
 import type { ShownKinds } from '../../../domain/result-files.ts';
 import { findForcedTools } from '../../../domain/tool-choice.ts';
 import { storable, type TranscriptMessage } from '../../../domain/transcript.ts';
-import type { Answered, UsageSoFar } from '../../../domain/usage.ts';
+import { followUsage } from '../../../domain/usage.ts';
 import { createTaskEvents, type NewEvent } from '../../../events/task-events.ts';
-import type { Exchange } from '../../../runtimes/runtime.ts';
+import type { Exchange, ModelRuntime } from '../../../runtimes/runtime.ts';
 import { type Fitted, type FitWork, fitTranscript, isRoomy, readNamedWindow, refitTranscript } from '../fit.ts';
 import { listStartEvents } from '../offered.ts';
 import { reserve } from '../reserve.ts';
 import { RunWaits, reserveCaps } from '../reserve-caps.ts';
 import { addPresentPrices, requirePrices } from '../unpriced.ts';
-import type { ExchangeAttempt } from './attempt.ts';
+import { dropReservation, type ExchangeAttempt } from './attempt.ts';
 import type { StartedStep } from './begin.ts';
 import type { ModelAnswer } from './record.ts';
 import { askWithResultFiles } from './result-files.ts';
@@ -38,8 +39,9 @@ async function askWithinBudgets(work: ExchangeAttempt, started: StartedStep): Pr
   // Nothing is paid for, and no failure noted, before the record counts this attempt.
   const equipped = await equip(work, started).finally(() => claim);
   const { offered } = equipped;
-  const selected = await addPresentPrices({ ports, run, definition, step: order.step }, equipped.selected);
-  work.prices = selected.prices;
+  const priced = await addPresentPrices({ ports, run, definition }, equipped.selected);
+  work.prices = priced.prices;
+  const selected = { ...priced, runtime: noteAsking(work, priced.runtime) };
   const instructions = buildInstructions(definition);
   const about = { ports, run, definition, step: order.step, selected, instructions, tools: offered.map(toToolSpec) };
   // A summary asks the model, too.
@@ -53,10 +55,20 @@ async function askWithinBudgets(work: ExchangeAttempt, started: StartedStep): Pr
     if (!isRefusedAsLong(error) || error.answer || started.getPublishedTexts().count > 0) throw error;
     // A refused request cost nothing.
     delete work.so_far;
+    await dropReservation(work);
     const refit = await refitRefused(about, { fit, refusal: error, started });
     return sendFitted(work, started, { about, fit: refit, offered });
   }
 }
+
+/** Notes on the attempt that a model is asked. */
+const noteAsking = (work: ExchangeAttempt, runtime: ModelRuntime): ModelRuntime => ({
+  ...runtime,
+  exchange(...input) {
+    work.has_asked = true;
+    return runtime.exchange(...input);
+  },
+});
 
 const isRefusedAsLong = (error: unknown): error is ModelFailure =>
   error instanceof ModelFailure && error.code === 'context_window_full';
@@ -109,24 +121,21 @@ async function sendFitted(
   const asking = { ...about, ports, ...fit };
   if ((await requirePrices(asking, selected, listTexts(about.instructions, fit.transcript))) === 'waiting') return 'waiting';
   if ((await reserve(asking)) === 'waiting') return 'waiting';
-  work.reservation = await reserveCaps(asking);
+  const { max_output_tokens: max_output } = splitSettings(definition.settings).call_settings as SetCallSettings;
+  work.reservation = await reserveCaps({ ...asking, max_output });
   const publisher = ports.publisher(started.publishDelta);
   const holds_back_text = ports.holdsBack(definition);
-  const so_far: UsageSoFar = { request_tokens: fit.tokens, reported: null, unreported: '' };
+  const { so_far, addPiece, report } = followUsage(fit.tokens);
   let characters = 0;
   const emit = (delta: string) => {
-    so_far.unreported += delta;
+    addPiece(delta);
     characters += delta.length;
     if (!holds_back_text) publisher.push(storable(delta));
   };
-  const report = (reported: Answered) => Object.assign(so_far, { reported, unreported: '' });
   try {
     const input = await withFiles(work, fit.transcript);
     work.so_far = so_far;
-    const reportHidden = (piece: string) => {
-      so_far.unreported += piece;
-    };
-    const exchange_request = { ...buildExchange(work, { ...about, ...input }), report, reportHidden };
+    const exchange_request = { ...buildExchange(work, { ...about, ...input }), report, reportHidden: addPiece };
     const { reply, cursor } = await askWithResultFiles(work, fit.transcript, {
       window: fit.window,
       keeps_context: selected.keeps_context === true,

@@ -15,7 +15,6 @@ import type { ContextPorts } from '../context.ts';
 import type { ParkBehind } from '../continuity.ts';
 import type { FitPorts } from '../fit.ts';
 import type { StartPorts } from '../offered.ts';
-import type { ReservePorts } from '../reserve-caps.ts';
 import type { ToolsAsked } from '../tools-asked.ts';
 import type { PricePorts } from '../unpriced.ts';
 
@@ -34,6 +33,8 @@ export interface ExchangeAttempt {
   prices?: ModelPrices;
   /** What is reserved for the call in budgets above the run; null: nothing. */
   reservation: string | null;
+  /** True if a model was asked, for an answer or for a summary; absent: none yet. */
+  has_asked?: boolean;
   /** The model call's usage so far; absent: no call was made. */
   so_far?: UsageSoFar;
 }
@@ -43,8 +44,7 @@ export interface ExchangePorts
     ContextPorts,
     StartPorts,
     Omit<FitPorts, 'runs'>,
-    Omit<PricePorts, 'runs'>,
-    Omit<ReservePorts, 'runs'> {
+    Omit<PricePorts, 'runs'> {
   runs: Omit<RunStore, 'freezeToolset' | 'note' | 'settle'>;
   halts: Halts;
   definition(hash: string): Promise<Definition>;
@@ -75,6 +75,12 @@ export interface ExchangePorts
   listOutputErrors(definition: Definition, text: string, owner: string): Promise<string[]>;
   /** True if texts must pass the guardrails before any part of them is shown. */
   holdsBack(definition: Definition): boolean;
+}
+
+/** Ends what was reserved for a call that used nothing. */
+export async function dropReservation(work: ExchangeAttempt): Promise<void> {
+  if (work.reservation) await work.ports.caps.release(work.reservation);
+  work.reservation = null;
 }
 
 /** Ends what was reserved for a call, if `is_recorded`: its usage was recorded, which has released it. */

@@ -1,19 +1,16 @@
-import { estimateTokens } from '../../../domain/context-window.ts';
 import { findStepGap } from '../../../domain/continuity.ts';
-import { getAskedModel } from '../../../domain/definition.ts';
 import { applyFallback, getPosition, leaveOutForeign } from '../../../domain/fallback.ts';
 import { ModelFailure } from '../../../domain/model-failure.ts';
 import type { ExchangeOrder, ExchangeResult } from '../../../domain/run-loop.ts';
 import { isTerminal } from '../../../domain/statuses.ts';
-import { addUsage, toUsage, usageSoFar } from '../../../domain/usage.ts';
-import { createTaskEvents } from '../../../events/task-events.ts';
 import type { OpenRun } from '../../../store/runs/runs.ts';
 import { requireAdmission } from '../admission.ts';
 import { haltFailure, isHalt, runAttempt, taskEnded } from '../attempt.ts';
 import { parkRunBehind } from '../continuity.ts';
+import { noteHaltedCall } from '../halted-calls.ts';
 import type { RunSecrets } from '../secrets.ts';
 import { askModel } from './ask.ts';
-import { type ExchangeAttempt, type ExchangePorts, settleReservation } from './attempt.ts';
+import { dropReservation, type ExchangeAttempt, type ExchangePorts, settleReservation } from './attempt.ts';
 import { beginStep } from './begin.ts';
 import { noteFailure } from './failure.ts';
 import { getRecordedCalls, recordReply } from './record.ts';
@@ -56,13 +53,16 @@ export async function exchangeStep(
   await requireAdmission(ports, run, { provider: definition.provider, step: order.step });
   try {
     const answer = await askModel(work, await beginStep(work, signal));
-    return answer === 'waiting' ? answer : await recordReply(work, answer, signal);
+    if (answer !== 'waiting') return await recordReply(work, answer, signal);
+    // Its request slot goes to others if nothing was asked.
+    if (!work.has_asked) await ports.giveBack(definition.provider);
+    return answer;
   } catch (error) {
     if (isHalt(signal.reason)) await noteHalt(work);
     if (signal.aborted || !(error instanceof ModelFailure)) throw error;
     throw await noteFailure(work, error, signal);
   } finally {
-    if (work.reservation) await ports.caps.release(work.reservation);
+    await dropReservation(work);
   }
 }
 
@@ -78,13 +78,10 @@ async function openFor(
   return { ...run, messages, cursor: null, named_window: await ports.findNamedWindow(definition) };
 }
 
-/** Counts the usage of a halted model call. Best effort: the halt does not wait for a database that is down. */
+/** Counts the usage of a halted model call. */
 async function noteHalt(work: ExchangeAttempt): Promise<void> {
   const { ports, run, definition, order, prices = {}, so_far, reservation } = work;
   if (!so_far) return;
-  const answered = usageSoFar(so_far, estimateTokens);
-  const attempt_usage = toUsage(answered, { asked: getAskedModel(definition), prices });
-  const events = [createTaskEvents(run.task_id, ports.now).usage(addUsage(run, attempt_usage))];
-  const attempt_note = { step: order.step, model: answered.model, usage: attempt_usage, reservation, events };
-  settleReservation(work, await ports.runs.noteHalted(run, attempt_note).catch(() => false));
+  const is_recorded = await noteHaltedCall({ ports, run, definition, step: order.step, prices, so_far, reservation });
+  settleReservation(work, is_recorded);
 }
