@@ -190,3 +190,35 @@ describeInBrowser('the steps of a fork', () => {
     expect(new URL(page.url()).searchParams.get('step')).toBe('2');
   });
 });
+
+describeInBrowser('the page that creates an agent', () => {
+  it('takes a provider that is there already, once it is chosen and the agent has a name of its own', async ({ page }) => {
+    const workflow_id = await here.workflow({ agent: { name: 'Clerk' } });
+    const { agent_id } = await here.alice.ok(here.alice.get(`/api/workflows/${workflow_id}`));
+    const { provider_id } = await here.alice.ok(here.alice.get(`/api/agents/${agent_id}`));
+    const { name } = await here.alice.ok(here.alice.get(`/api/providers/${provider_id}`));
+    await open(page, '/make');
+    await page.getByRole('radio', { name: 'Existing provider' }).click();
+    await button(page, 'Test').click();
+    await page.getByText('Choose a provider', { exact: true }).waitFor();
+    await page.getByRole('combobox', { name: 'Provider' }).click();
+    await page.getByRole('option', { name, exact: true }).click();
+    const tested = page.waitForResponse((response) => response.url().endsWith(`/api/providers/${provider_id}/test`));
+    await button(page, 'Test').click();
+    await tested;
+    const names: [string, string][] = [
+      ['', 'Enter a name'],
+      ['Clerk', 'There is already an agent with this name'],
+    ];
+    for (const [text, fault] of names) {
+      await page.getByRole('textbox', { name: 'Name', exact: true }).fill(text);
+      await button(page, 'Create').click();
+      await page.getByText(fault, { exact: true }).waitFor();
+    }
+    await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Second clerk');
+    await button(page, 'Create').click();
+    await page.getByRole('heading', { name: 'Second clerk' }).waitFor();
+    const [made] = (await here.alice.ok(here.alice.get('/api/agents?q=Second'))) as unknown as { provider_id: string }[];
+    expect(made).toMatchObject({ name: 'Second clerk', provider_id });
+  });
+});
