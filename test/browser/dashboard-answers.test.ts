@@ -140,11 +140,12 @@ describeInBrowser('the list of tasks', () => {
     await ended(gone, 'Lose me.');
     await open(page, '/tasks?status=completed');
     for (const name of ['Keep me.', 'Lose me.']) await page.getByRole('checkbox', { name: `Select ${name}` }).check();
-    await page.route(/\/api\/tasks\?/, (route) => route.abort());
+    // The list is not read again, so that the run that is gone stays in it.
+    await page.route(/\/api\/tasks\?/, () => {});
     await here.alice.ok(here.alice.del(`/api/workflows/${gone}`));
     here.model.script(says('Again.'));
-    await button(page, 'Run again 2').click();
-    await expect.poll(() => page.locator('#live-region').textContent()).toBe('Run again: 1 of 2 done, 1 failed');
+    await button(page, 'Retry 2').click();
+    await expect.poll(() => page.locator('#live-region').textContent()).toBe('Retry: 1 of 2 done, 1 failed');
     expect(await page.locator('.outcome [data-tone="bad"]').innerText()).toContain('No ');
     expect(await page.locator('.outcome [data-tone="good"]').count()).toBe(1);
   });
@@ -187,5 +188,37 @@ describeInBrowser('the steps of a fork', () => {
     expect(await row.innerText()).toContain('copied');
     await page.getByRole('listbox', { name: 'Steps of the run' }).press('x');
     expect(new URL(page.url()).searchParams.get('step')).toBe('2');
+  });
+});
+
+describeInBrowser('the page that creates an agent', () => {
+  it('takes a provider that is there already, once it is chosen and the agent has a name of its own', async ({ page }) => {
+    const workflow_id = await here.workflow({ agent: { name: 'Clerk' } });
+    const { agent_id } = await here.alice.ok(here.alice.get(`/api/workflows/${workflow_id}`));
+    const { provider_id } = await here.alice.ok(here.alice.get(`/api/agents/${agent_id}`));
+    const { name } = await here.alice.ok(here.alice.get(`/api/providers/${provider_id}`));
+    await open(page, '/make');
+    await page.getByRole('radio', { name: 'Existing provider' }).click();
+    await button(page, 'Test').click();
+    await page.getByText('Choose a provider', { exact: true }).waitFor();
+    await page.getByRole('combobox', { name: 'Provider' }).click();
+    await page.getByRole('option', { name, exact: true }).click();
+    const tested = page.waitForResponse((response) => response.url().endsWith(`/api/providers/${provider_id}/test`));
+    await button(page, 'Test').click();
+    await tested;
+    const names: [string, string][] = [
+      ['', 'Enter a name'],
+      ['Clerk', 'There is already an agent with this name'],
+    ];
+    for (const [text, fault] of names) {
+      await page.getByRole('textbox', { name: 'Name', exact: true }).fill(text);
+      await button(page, 'Create').click();
+      await page.getByText(fault, { exact: true }).waitFor();
+    }
+    await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Second clerk');
+    await button(page, 'Create').click();
+    await page.getByRole('heading', { name: 'Second clerk' }).waitFor();
+    const [made] = (await here.alice.ok(here.alice.get('/api/agents?q=Second'))) as unknown as { provider_id: string }[];
+    expect(made).toMatchObject({ name: 'Second clerk', provider_id });
   });
 });

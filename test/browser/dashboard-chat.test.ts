@@ -46,7 +46,7 @@ describeInBrowser('the chat', () => {
     await page.getByRole('link', { name: 'New session' }).click();
     await page.getByText('No messages yet. Type one below.').waitFor();
     await page.getByRole('combobox', { name: 'Earlier sessions' }).click();
-    await page.getByRole('option').first().click();
+    await page.getByRole('listbox').getByRole('option').first().click();
     await said(page, 'One.');
     expect(page.url()).toBe(session);
   });
