@@ -100,13 +100,17 @@ describeInBrowser('a trial of the playground is saved', () => {
     const before = (await versions()).length;
     await here.alice.ok(here.alice.put(`/api/agents/${agent_id}`, { description: 'Changed by another screen' }));
     await playground(page, task_id, 2);
+    await openSave(page);
+    await saveDialog(page).getByText('The workflow has all of these values already.').waitFor();
+    await saveDialog(page).getByRole('button', { name: 'Cancel' }).press('Enter');
     await field(page, 'System prompt').fill('Be brief.');
     await page.getByRole('combobox', { name: 'Reasoning effort' }).selectOption('low');
     await page.getByRole('combobox', { name: 'Output format' }).selectOption('json');
     await openSave(page);
     const prompt = saveDialog(page).getByRole('group', { name: 'system_prompt, stored and new' });
     await expect.poll(() => prompt.innerText()).toContain('brief');
-    await saveDialog(page).getByRole('checkbox', { name: 'output format of the workflow' }).press('Space');
+    for (const name of ['output format of the workflow', 'reasoning effort of the workflow', 'reasoning effort of the workflow'])
+      await saveDialog(page).getByRole('checkbox', { name }).press('Space');
     expect(await faultsOf(page)).toEqual([]);
     await pressSave(page);
     await saveDialog(page).getByText('Saved. The next run').waitFor();

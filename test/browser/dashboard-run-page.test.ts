@@ -206,13 +206,13 @@ describeInBrowser('the head of a run', () => {
     await page.waitForURL(`**/tasks/${task_id}`);
   });
 
-  long('has the cost only if there is a price, and what is used of the budget', async ({ page }) => {
+  long('has an unknown cost if there is no price, and what is used of the budget', async ({ page }) => {
     const workflow_id = await here.workflow({ workflow: { budget: { max_tokens: 5_000 } } });
     here.model.script(says('Spent.'));
     const task_id = await here.prompt(workflow_id);
     await here.ended(task_id);
     await open(page, `/tasks/${task_id}`);
-    await expect.poll(() => fact(page, 'Cost').innerText()).toBe('no prices set');
+    await expect.poll(() => fact(page, 'Cost').innerText()).toBe('unknown');
     expect(await fact(page, 'Budget').innerText()).toBe('15 of 5,000 tokens');
   });
 

@@ -1,3 +1,4 @@
+import { UNCOVERED_OF_DASHBOARD } from './uncovered-dashboard.ts';
 import { UNCOVERED_OF_RESOURCES } from './uncovered-dashboard-resources.ts';
 import { UNCOVERED_OF_INSTALLATION } from './uncovered-installation.ts';
 
@@ -9,6 +10,7 @@ export interface Uncovered {
 }
 
 export const UNCOVERED: readonly Uncovered[] = [
+  ...UNCOVERED_OF_DASHBOARD,
   ...UNCOVERED_OF_INSTALLATION,
   ...UNCOVERED_OF_RESOURCES,
   {

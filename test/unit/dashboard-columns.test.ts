@@ -120,6 +120,7 @@ describe('each column shows the field that it names', () => {
     expect(readCells(the.taskColumns, unknown as never)).toMatchObject({
       ...{ Status: 'pending', Prompt: '(empty)', Model: '—schedule', Took: '—' },
     });
+    expect(readCells(the.taskColumns, { ...task, error: null } as never)).toMatchObject({ Status: 'failedmodel_error' });
   });
 
   it('in the evaluations of a dataset', () => {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Broken as BrokenScreen } from '../../src/dashboard/ui/broken.tsx';
 import { textDifference } from '../../src/dashboard/ui/diff-rows.ts';
 import { formatCost, formatDistance, formatMoney, formatShare } from '../../src/dashboard/ui/figures.ts';
 import { formatLocalTime } from '../../src/dashboard/ui/local-time.ts';
@@ -126,4 +127,15 @@ describe('what a model wrote', () => {
     expect(readLinks(html)).toEqual({ 'a cat': 'https://p.example/7', picture: 'https://p.example/11' });
     expect(toText(html)).toBe('a cat picture bad');
   });
+});
+
+it('a screen that failed says why, and what to do', () => {
+  const Broken = the.Broken as typeof BrokenScreen;
+  const broken = new Broken({ children: 'The screen' });
+  const shown = () => toText(the.render(() => broken.render(), {}));
+  expect(shown()).toBe('The screen');
+  broken.state = Broken.getDerivedStateFromError(new Error('No such column.'));
+  expect(shown()).toBe(
+    'This screen failed No such column. Reload the page. If it fails again, report this message as a bug. Reload',
+  );
 });

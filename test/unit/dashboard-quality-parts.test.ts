@@ -45,6 +45,10 @@ describe('an evaluation', () => {
     const html = the.render(the.EvaluationPage, { replies, at: '/datasets/d/runs/e', path: '/datasets/:id/runs/:run_id' });
     expect(toText(html)).toMatch(/^← Dataset Evaluation of a workflow /);
     expect(readFacts(html).Workflow).toBe('untitled');
+    const gone = the.render(the.EvaluationPage, {
+      ...{ replies: { get_evaluation: GONE }, at: '/datasets/d/runs/e', path: '/datasets/:id/runs/:run_id' },
+    });
+    expect(toText(gone)).toBe('← Dataset Evaluation Request failed Gone. Try again');
   });
 
   it('shows ten regressions, and all of them on request', () => {

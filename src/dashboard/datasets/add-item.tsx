@@ -74,7 +74,7 @@ function ImportForm({ dataset_id, close }: FormProps) {
   const [wrong, setWrong] = useState<string | null>(null);
   useUnsaved(file !== null && !act.isPending && !act.isSuccess);
   const send = async () => {
-    const read = parseJson((await file?.text()) ?? '');
+    const read = parseJson(await file!.text());
     setWrong('wrong' in read ? read.wrong : null);
     if ('value' in read) act.mutate({ params: { id: dataset_id }, body: read.value as Bundle }, { onSuccess: close });
   };

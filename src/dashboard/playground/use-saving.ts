@@ -84,10 +84,9 @@ export function useSaving(workflow_id: string) {
       const [for_agent, for_workflow] = [pickValues(lines, 'agent'), pickValues(lines, 'workflow')];
       const changes_agent = Object.keys(for_agent).length > 0;
       const agent_change = changes_agent && choice === 'copy' ? { agent_id: await copyAgent(agent.value, for_agent) } : {};
-      const of_agent = changes_agent && choice === 'change' ? await saveChanges(AGENTS, agent, for_agent) : [];
+      let conflict = changes_agent && choice === 'change' ? await saveChanges(AGENTS, agent, for_agent) : [];
       // Saving the workflow records the version, even if only its agent has changed.
-      const conflict =
-        of_agent.length > 0 ? of_agent : await saveChanges(WORKFLOWS, workflow, { ...for_workflow, ...agent_change });
+      if (conflict.length === 0) conflict = await saveChanges(WORKFLOWS, workflow, { ...for_workflow, ...agent_change });
       if (conflict.length === 0) return 'saved';
       setAttempt(({ read: reading }) => ({ read: reading + 1, conflict }));
       return 'conflict';

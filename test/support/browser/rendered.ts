@@ -17,6 +17,7 @@ const SCREENS = {
   AlertStatus: 'resources/panels/alert-panel.tsx',
   Backfill: 'resources/panels/backfill.tsx',
   Banners: 'shell/banners.tsx',
+  Broken: 'ui/broken.tsx',
   ChangedMeanwhile: 'resources/edit.tsx',
   Changes: 'workflows/changes.tsx',
   Code: 'ui/show.tsx',
@@ -77,9 +78,12 @@ const SCREENS = {
 /** Those that are the default export of their file. */
 const PAGES = {
   Audit: 'audit/audit.tsx',
+  Chat: 'chat/chat.tsx',
   Compare: 'runs/compare.tsx',
   DatasetPage: 'datasets/dataset-page.tsx',
   EvaluationPage: 'datasets/evaluation-page.tsx',
+  FirstRun: 'overview/first-run.tsx',
+  MakePage: 'make/make-page.tsx',
   McpSignIn: 'resources/mcp-sign-in.tsx',
   Playground: 'playground/playground-page.tsx',
   Tasks: 'runs/tasks.tsx',

@@ -1,0 +1,158 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { agents } from '../../src/contracts/agents.ts';
+import { providers } from '../../src/contracts/providers.ts';
+import { CARDS, toEndpoint } from '../../src/dashboard/make/cards.ts';
+import { createMaker, type Service, type Step } from '../../src/dashboard/make/make.ts';
+import { closeScreens, openScreens, readButtons, readLinks, toText } from '../support/browser/rendered.ts';
+
+let the: Awaited<ReturnType<typeof openScreens>>;
+beforeAll(async () => {
+  the = await openScreens();
+}, 60_000);
+afterAll(closeScreens);
+
+const page = (items: object[]) => ({ items, total: items.length, next: null });
+
+describe('the card of an Azure deployment', () => {
+  const azure = CARDS.find(({ id }) => id.startsWith('azure'))!;
+  const read = (address: string) => toEndpoint(azure, { key: 'a key', address, model: '' });
+  it('takes the deployment and the version from its address', () => {
+    expect(read('https://office.openai.azure.com/openai/deployments/large%20one/chat?api-version=2026-01')).toEqual({
+      endpoint: {
+        ...{ provider_type: 'azure_openai', base_url: 'https://office.openai.azure.com' },
+        ...{ azure_deployment: 'large one', azure_api_version: '2026-01' },
+      },
+    });
+  });
+
+  it.each(['large', 'https://office.openai.azure.com/openai/'])('refuses %s', (address) => {
+    expect(read(address)).toMatchObject({ faults: [{ field: 'address', message: expect.stringContaining('target URI') }] });
+  });
+});
+
+it('a card needs a model, except to test the key', () => {
+  const card = CARDS.find(({ id }) => id === 'mistral')!;
+  const typed = { key: 'a key', address: '', model: ' ' };
+  expect(toEndpoint(card, typed)).toMatchObject({ faults: [{ field: 'model' }] });
+  expect(toEndpoint(card, typed, { testing: true })).toMatchObject({ endpoint: { provider_type: 'openai_compatible' } });
+});
+
+describe('records that are made together', () => {
+  const steps: Step[] = [
+    { name: 'provider', ...providers, body: () => ({ name: 'near' }) },
+    { name: 'agent', ...agents, body: ({ provider }) => ({ provider_id: provider!.id }) },
+  ];
+  /** A service whose answers to the creation of agents and to deletions are given, an error or an id. */
+  function serviceThat({ create, remove }: { create: (Error | string)[]; remove: (Error | null)[] }) {
+    const asked: string[] = [];
+    let keys = 0;
+    const service: Service = {
+      async create({ operation }, { idempotency_key }) {
+        asked.push(`${operation} ${idempotency_key}`);
+        const answer = operation === 'create_provider' ? 'p7' : create.shift()!;
+        if (answer instanceof Error) throw answer;
+        return { id: answer };
+      },
+      async remove({ operation }, id) {
+        asked.push(`${operation} ${id}`);
+        const error = remove.shift();
+        if (error) throw error;
+      },
+      isRefusal: (error) => (error as Error).message === 'refused',
+      isGone: (error) => (error as Error).message === 'gone',
+      newKey: () => `key ${++keys}`,
+    };
+    return { asked, maker: createMaker(service) };
+  }
+  const [refused, lost, gone] = ['refused', 'lost', 'gone'].map((message) => new Error(message)) as [Error, Error, Error];
+
+  it('leave nothing if a request is lost and was never carried out, nor if others have deleted the rest', async () => {
+    const { asked, maker } = serviceThat({ create: [lost, refused], remove: [gone] });
+    await expect(maker.make(steps)).rejects.toThrow('lost');
+    expect(asked).toEqual(['create_provider key 1', 'create_agent key 2', 'create_agent key 2', 'delete_provider p7']);
+    expect(maker.listLeftovers()).toEqual([]);
+  });
+
+  it('are deleted by the next attempt if they could not be deleted', async () => {
+    const { asked, maker } = serviceThat({ create: [refused, 'a11'], remove: [lost] });
+    await expect(maker.make(steps)).rejects.toThrow('refused');
+    expect(maker.listLeftovers()).toEqual(['provider']);
+    expect(await maker.make(steps)).toEqual({ provider: { id: 'p7' }, agent: { id: 'a11' } });
+    expect(asked.slice(2)).toEqual(['delete_provider p7', 'delete_provider p7', 'create_provider key 3', 'create_agent key 4']);
+    expect(maker.listLeftovers()).toEqual([]);
+  });
+});
+
+describe('the page that creates an agent', () => {
+  const presets = CARDS.filter(({ is_preset }) => is_preset).map(({ id }) => ({ id, model_example: 'vendor/m-7' }));
+  const price = { input: 3.5, output: 11 };
+  const hint = (...models: object[]) =>
+    toText(
+      the.render(the.MakePage, {
+        at: '/make',
+        replies: {
+          list_providers: page([]),
+          list_agents: page([]),
+          list_provider_presets: presets as never,
+          get_model_catalogue: { models },
+        },
+      }),
+    );
+
+  it('says what the catalogue knows about the model', () => {
+    const model = { id: 'm-7', aliases: ['m-latest'], price, ends_on: null };
+    expect(hint(model)).toContain('$3.50 in and $11.00 out per million tokens.');
+    expect(hint({ ...model, id: 'm', aliases: ['m-7'], ends_on: '2031-05-01' })).toContain('tokens. It ends on 2031-05-01.');
+    expect(hint({ ...model, price: null, ends_on: '2031-05-01' })).toContain('No price known. It ends on 2031-05-01.');
+    expect(hint({ ...model, price: null })).toContain('No price known.');
+    expect(hint({ ...model, id: 'm-77', aliases: [] })).toContain('The catalogue does not have this model: no price known.');
+  });
+});
+
+describe('the first run', () => {
+  it('begins with a workflow that can be used, and its own words', () => {
+    const workflow = (id: string, more: object) => ({
+      id,
+      title: null,
+      status: 'active',
+      agent_id: 'a7',
+      on_busy: 'enqueue',
+      ...more,
+    });
+    const shown = (...items: object[]) => the.render(the.FirstRun, { replies: { list_workflows: page(items) } });
+    const html = shown(workflow('w3', { status: 'inactive' }), workflow('w5', {}));
+    expect(readLinks(html)).toMatchObject({ 'Untitled workflow': '/workflows/w5' });
+    expect(html).not.toMatch(/<textarea[^>]*>[^<]/);
+    expect(toText(html)).toContain('Make your own');
+    expect(toText(shown(workflow('w3', { status: 'inactive' })))).toMatch(/^Make your first agent/);
+  });
+});
+
+describe('the chat', () => {
+  const session = { id: 's7', title: '', updated_at: '2019-03-07T11:13:17.000Z' };
+  const shown = (at: string, agent_items: object[], messages: object[] = []) =>
+    the.render(the.Chat, {
+      ...{ at, path: at === '/chat' ? '/chat' : '/chat/:agent_id/:session_id' },
+      replies: {
+        list_agents: page(agent_items),
+        list_chat_sessions: page([session]),
+        get_chat_session: { ...session, messages },
+      },
+    });
+
+  it('needs an agent', () => {
+    const none = shown('/chat', []);
+    expect(toText(none)).toContain('No agents yet. Create one to chat with it.');
+    expect(readLinks(none)['New agent']).toBe('/agents/new');
+    expect(toText(shown('/chat', [{ id: 'a7', name: 'Clerk' }]))).toContain('Choose an agent.');
+  });
+
+  it('says that a reply was cut, and names a session without a title', () => {
+    const message = (id: string, more: object) => ({ id, role: 'assistant', content: `Reply ${id}.`, truncated: false, ...more });
+    const html = shown('/chat/a7/s7', [{ id: 'a7', name: 'Clerk' }], [message('3', {}), message('5', { truncated: true })]);
+    expect(toText(html)).toMatch(/Chat with Clerk .*Reply 3\. Reply 5\. The reply ended at the model's output limit/);
+    expect(toText(html)).not.toContain('Reply 3. The reply ended');
+    expect(html).toContain('value="untitled"');
+    expect(Object.keys(readButtons(html))).toContain('Delete session …');
+  });
+});
