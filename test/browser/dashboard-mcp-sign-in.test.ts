@@ -54,6 +54,7 @@ describeInBrowser('the sign-in at an MCP server', () => {
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'hidden' });
     expect(page.url()).toBe(`${here.url}/dashboard/mcps/${id}`);
+    await page.reload();
     expect(forged.stolen).toEqual([]);
     await page.getByRole('button', { name: 'Sign in', exact: true }).click();
     await dialog.getByRole('button', { name: `Continue to ${new URL(remote.url).host}` }).click();

@@ -208,7 +208,7 @@ export const emptyChoice = ({ none }: Field) => ({ value: '', label: none ?? 'â€
 /** Returns the options of a field from which one is chosen. */
 export const fieldChoices = (field: Field) => [
   ...(field.nullable || field.fallback === undefined ? [emptyChoice(field)] : []),
-  ...(field.options ?? []).map((option) => ({
+  ...field.options!.map((option) => ({
     value: option,
     label: field.option_labels?.[option] ?? option.replaceAll('_', ' '),
   })),

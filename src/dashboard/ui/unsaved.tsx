@@ -80,3 +80,6 @@ function LeaveDialog({ opened, stay, leave }: { opened: boolean; stay(): void; l
     </Dialog>
   );
 }
+
+/** True if there is a text that differs from the one that was sent last. */
+export const isUnsent = (text: string, sent: string): boolean => text.trim() !== '' && text !== sent;

@@ -6,14 +6,14 @@ import { useAct } from '../../api/queries.ts';
 import { Section } from '../../ui/page.tsx';
 import { Code, TestVerdict } from '../../ui/show.tsx';
 import { Failure } from '../../ui/states.tsx';
-import { useUnsaved } from '../../ui/unsaved.tsx';
+import { isUnsent, useUnsaved } from '../../ui/unsaved.tsx';
 import type { Stored } from '../resource.ts';
 
 export function GuardrailPanel({ record }: { record: Stored }) {
   const check = useAct(guardrails.check);
   const [text, setText] = useState('');
   const [tried, setTried] = useState('');
-  useUnsaved(text.trim() !== '' && text !== tried);
+  useUnsaved(isUnsent(text, tried));
   const submit = (event: FormEvent) => {
     event.preventDefault();
     check.mutate({ params: { id: record.id }, body: { text } }, { onSuccess: () => setTried(text) });

@@ -7,7 +7,7 @@ import { FormLink } from '../../ui/form-link.tsx';
 import { Section } from '../../ui/page.tsx';
 import { Facts, Status } from '../../ui/show.tsx';
 import { Failure } from '../../ui/states.tsx';
-import { useUnsaved } from '../../ui/unsaved.tsx';
+import { isUnsent, useUnsaved } from '../../ui/unsaved.tsx';
 import { Named } from '../columns.tsx';
 import type { Stored } from '../resource.ts';
 import { TestButton } from './test-button.tsx';
@@ -48,7 +48,7 @@ function Ask({ source_id }: { source_id: string }) {
   const ask = useAct(knowledgeItems.query);
   const [query, setQuery] = useState('');
   const [asked, setAsked] = useState('');
-  useUnsaved(query.trim() !== '' && query !== asked);
+  useUnsaved(isUnsent(query, asked));
   const submit = (event: FormEvent) => {
     event.preventDefault();
     ask.mutate({ body: { query, source_ids: [source_id], limit: 5 } }, { onSuccess: () => setAsked(query) });

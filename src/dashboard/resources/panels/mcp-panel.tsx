@@ -9,7 +9,7 @@ import { formatCount } from '../../ui/figures.ts';
 import { ImportReport } from '../../ui/import-report.tsx';
 import { parseJson } from '../../ui/json.ts';
 import { Failure } from '../../ui/states.tsx';
-import { useUnsaved } from '../../ui/unsaved.tsx';
+import { isUnsent, useUnsaved } from '../../ui/unsaved.tsx';
 import type { Stored } from '../resource.ts';
 import { McpSignInLine } from './mcp-sign-in-line.tsx';
 import { McpTools } from './mcp-tools.tsx';
@@ -64,7 +64,7 @@ export function McpImportForm() {
   const [text, setText] = useState('');
   const [sent, setSent] = useState('');
   const [wrong, setWrong] = useState<string | null>(null);
-  useUnsaved(text.trim() !== '' && text !== sent);
+  useUnsaved(isUnsent(text, sent));
   const submit = (event: FormEvent) => {
     event.preventDefault();
     const read = parseJson(text, parseCommentedJson);

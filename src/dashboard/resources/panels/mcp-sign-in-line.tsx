@@ -45,7 +45,7 @@ export function McpSignInLine({ record }: { record: Stored }) {
 const open = ({ authorization_url }: McpSignInBegun) => location.assign(authorization_url);
 
 const staysAtServer = ({ origins: { server, authorization, token } }: McpSignInBegun) =>
-  authorization === server && token === server;
+  new Set([server, authorization, token]).size === 1;
 
 /**
  * Names the hosts of a sign-in. An attacker's server could send people to a server that they trust, and receive what they allow
