@@ -1,7 +1,8 @@
 import type { Warning } from '../../contracts/common.ts';
+import type { StoredFallback } from '../../contracts/fallbacks.ts';
 import type { Provider } from '../../contracts/providers.ts';
 import { canonicalJson } from '../../domain/canonical-json.ts';
-import { getAskedModel } from '../../domain/definition.ts';
+import { getAskedModel, isVendor } from '../../domain/definition.ts';
 import { type FieldError, unprocessable } from '../../domain/errors.ts';
 import { describeUnpriced, limitsDollars, UNPRICED_MODEL, type UnpricedModel } from '../../domain/unpriced.ts';
 import { isUuid } from '../../domain/uuid.ts';
@@ -16,10 +17,17 @@ interface LimitedWorkflow {
   budget?: { max_cost_usd?: number | null | undefined } | null | undefined;
 }
 
-/** The choice of a model by an agent. */
+/** The choice of models by an agent. */
 interface AskingAgent {
   model?: string | null | undefined;
   provider_id?: string | null | undefined;
+  fallbacks?: readonly StoredFallback[] | undefined;
+}
+
+/** A model without a price that runs ask, or may ask. */
+interface UnpricedPlace extends UnpricedModel {
+  /** Set if it is a fallback: the provider that lists it, or null if the agent does, and its place there, from 0. */
+  fallback?: { listed_by: string | null; index: number };
 }
 
 /** A saved agent or provider, as the workflows that use it would have it. */
@@ -37,21 +45,45 @@ export function createLimitChecks({
   store: Pick<Store, 'agents' | 'providers' | 'workflows'>;
   findModelPrice: FindModelPrice;
 }) {
-  /** Returns the model without a price that runs would ask; null: it has one, or the runs are refused for another reason. */
-  function findUnpriced(model: string | null | undefined, agent: AskingAgent, provider: Provider | null): UnpricedModel | null {
-    if (agent.provider_id && !provider) return null;
-    const asked = getAskedModel({ model: model ?? agent.model ?? null, provider });
-    return findModelPrice(provider, asked) ? null : { model: asked, provider: provider?.name ?? null };
-  }
-
-  const findProvider = async ({ provider_id }: AskingAgent): Promise<Provider | null> =>
+  const findProvider = async (provider_id: string | null | undefined): Promise<Provider | null> =>
     provider_id && isUuid(provider_id) ? store.providers.find(provider_id) : null;
+
+  const findUnpricedAt = (model: string | null, provider: Provider | null): UnpricedModel | null => {
+    const asked = getAskedModel({ model, provider });
+    return findModelPrice(provider, asked) ? null : { model: asked, provider: provider?.name ?? null };
+  };
+
+  /**
+   * Returns the first model without a price that runs would ask, or fall back to; null: each has one, or the runs are refused for
+   * another reason. `find`: finds providers as they will be.
+   */
+  async function findUnpriced(
+    model: string | null | undefined,
+    agent: AskingAgent,
+    find: typeof findProvider = findProvider,
+  ): Promise<UnpricedPlace | null> {
+    const provider = await find(agent.provider_id);
+    if (agent.provider_id && !provider) return null;
+    const own = findUnpricedAt(model ?? agent.model ?? null, provider);
+    if (own) return own;
+    const lister = agent.fallbacks?.length ? agent : provider;
+    const listed_by = lister === agent ? null : (agent.provider_id ?? null);
+    const fallbacks = lister?.fallbacks ?? [];
+    for (const [index, fallback] of fallbacks.entries()) {
+      const other = fallback.provider_id === null ? provider : await find(fallback.provider_id);
+      // Runs pass over a fallback that is missing or keeps conversations.
+      if (fallback.provider_id !== null && (!other || isVendor(other))) continue;
+      const unpriced = findUnpricedAt(fallback.model, other);
+      if (unpriced) return { ...unpriced, fallback: { listed_by, index } };
+    }
+    return null;
+  }
 
   /** Returns why a workflow's limit in dollars cannot hold; null if it can, or if there is none. `agent`: one that is not stored. */
   async function findLimitError({ agent_id, model, budget }: LimitedWorkflow, agent?: AskingAgent): Promise<FieldError | null> {
     if (!limitsDollars(budget)) return null;
     const asking = agent ?? (isUuid(agent_id) ? await store.agents.find(agent_id) : null);
-    const unpriced = asking && findUnpriced(model, asking, await findProvider(asking));
+    const unpriced = asking && (await findUnpriced(model, asking));
     return unpriced && { path: 'budget.max_cost_usd', message: describeUnpriced(unpriced) };
   }
 
@@ -59,15 +91,16 @@ export function createLimitChecks({
   async function listUnpriced(caller: Caller, { agent, provider }: Partial<Changed>, limited: boolean, workflow_id?: string) {
     const selection = { agent_id: agent?.id, provider_id: provider?.id, workflow_id };
     const workflows = await store.workflows.listAskingModels({ owner: caller.key, limited, ...selection });
-    const providers = new Map<string | null | undefined, Provider | null>();
-    const found: { title: string; unpriced: UnpricedModel }[] = [];
+    const providers = new Map<string, Promise<Provider | null>>();
+    const findOnce = async (provider_id: string | null | undefined): Promise<Provider | null> => {
+      if (!provider_id) return null;
+      const stored = providers.get(provider_id) ?? findProvider(provider_id);
+      providers.set(provider_id, stored);
+      return provider_id === provider?.id ? ({ ...(await stored), ...provider } as Provider) : stored;
+    };
+    const found: { title: string; unpriced: UnpricedPlace }[] = [];
     for (const { id, title, model, agent: stored_agent } of workflows) {
-      const asking = { ...stored_agent, ...agent };
-      const { provider_id } = asking;
-      if (!providers.has(provider_id)) providers.set(provider_id, await findProvider(asking));
-      const stored_provider = providers.get(provider_id) ?? null;
-      const used_provider = provider ? ({ ...stored_provider, ...provider } as Provider) : stored_provider;
-      const unpriced = findUnpriced(model, asking, used_provider);
+      const unpriced = await findUnpriced(model, { ...stored_agent, ...agent }, findOnce);
       if (unpriced) found.push({ title: title ?? id, unpriced });
     }
     return found;
@@ -106,9 +139,9 @@ export function createLimitChecks({
     async listBrokenLimits(changed: Changed, caller: Caller): Promise<Warning[]> {
       const { id } = changed.agent ?? changed.provider;
       const broken = id === undefined ? [] : await listUnpriced(caller, changed, true);
-      const path = changed.agent ? 'model' : 'price_table';
-      return nameFirst(broken).map(({ title, unpriced }) => ({
-        path,
+      const [listed_by, field] = changed.agent ? ([null, 'model'] as const) : ([id, 'price_table'] as const);
+      return nameFirst(broken).map(({ title, unpriced: { fallback, ...unpriced } }) => ({
+        path: fallback && fallback.listed_by === listed_by ? `fallbacks.${fallback.index}` : field,
         message: `The budget of your workflow ${title} limits dollars: ${describeUnpriced(unpriced)}. ${RUNS_WAIT}`,
       }));
     },

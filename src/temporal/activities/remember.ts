@@ -1,10 +1,10 @@
-import { type Definition, getAskedModel } from '../../domain/definition.ts';
+import type { Definition } from '../../domain/definition.ts';
 import { applyFallback, getPosition } from '../../domain/fallback.ts';
 import { EXTRACT_FACTS, parseFacts, type Remembered } from '../../domain/memory.ts';
 import { ModelFailure } from '../../domain/model-failure.ts';
 import { storable, type TranscriptMessage } from '../../domain/transcript.ts';
 import { findUncountable } from '../../domain/unpriced.ts';
-import { type Answered, toUsage } from '../../domain/usage.ts';
+import { type Answered, toPricing, toUsage } from '../../domain/usage.ts';
 import { createTaskEvents, type NewEvent } from '../../events/task-events.ts';
 import type { SelectedRuntime } from '../../runtimes/select.ts';
 import type { OpenRun, RunStore } from '../../store/runs/runs.ts';
@@ -39,7 +39,7 @@ export const rememberActivity =
       if (definition.settings.bypass_memory) return 0;
       const { runtime, prices } = await ports.selectAnswerer(run, definition);
       // Nobody is asked for a price or another budget after the run has answered.
-      if (findUncountable(run, definition, prices)) return 0;
+      if (findUncountable(run, definition, { prices })) return 0;
       const input = {
         task_id,
         model: definition.model,
@@ -51,7 +51,7 @@ export const rememberActivity =
         cursor: null,
       };
       const recordUsage = (answer: Answered, events: NewEvent[] = []) =>
-        ports.runs.note(run, { usage: toUsage(answer, { asked: getAskedModel(definition), prices }), events });
+        ports.runs.note(run, { usage: toUsage(answer, toPricing(definition, prices)), events });
       const { reply } = await runtime
         .exchange(input, () => {}, signal)
         .catch(async (error: unknown) => {

@@ -1,11 +1,10 @@
 import { estimateTokens } from '../../../domain/context-window.ts';
 import { findStepGap } from '../../../domain/continuity.ts';
-import { getAskedModel } from '../../../domain/definition.ts';
 import { applyFallback, getPosition, leaveOutForeign } from '../../../domain/fallback.ts';
 import { ModelFailure } from '../../../domain/model-failure.ts';
 import type { ExchangeOrder, ExchangeResult } from '../../../domain/run-loop.ts';
 import { isTerminal } from '../../../domain/statuses.ts';
-import { addUsage, toUsage, usageSoFar } from '../../../domain/usage.ts';
+import { addUsage, toPricing, toUsage, usageSoFar } from '../../../domain/usage.ts';
 import { createTaskEvents } from '../../../events/task-events.ts';
 import type { OpenRun } from '../../../store/runs/runs.ts';
 import { requireAdmission } from '../admission.ts';
@@ -80,7 +79,7 @@ async function openFor(
 async function noteHalt({ ports, run, definition, order, prices = {}, so_far }: ExchangeAttempt): Promise<void> {
   if (!so_far) return;
   const answered = usageSoFar(so_far, estimateTokens);
-  const attempt_usage = toUsage(answered, { asked: getAskedModel(definition), prices });
+  const attempt_usage = toUsage(answered, toPricing(definition, prices));
   const events = [createTaskEvents(run.task_id, ports.now).usage(addUsage(run, attempt_usage))];
   const attempt_note = { step: order.step, model: answered.model, usage: attempt_usage, events };
   await ports.runs.noteHalted(run, attempt_note).catch(() => false);
