@@ -1899,6 +1899,13 @@ export type LogData =
       to: FallbackModel;
     }
   | {
+      event: 'fallback_ended';
+      detail: string;
+      step: number;
+      from: AskedModel;
+      to: AskedModel;
+    }
+  | {
       event: 'attempt_reset';
       detail: string;
       step: number;
@@ -2254,6 +2261,15 @@ export type LogEntry =
       error_code: string;
       from: AskedModel;
       to: FallbackModel;
+    }
+  | {
+      event: 'fallback_ended';
+      /** ISO 8601, UTC */
+      timestamp: string;
+      detail: string;
+      step: number;
+      from: AskedModel;
+      to: AskedModel;
     }
   | {
       event: 'attempt_reset';

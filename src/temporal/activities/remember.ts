@@ -1,5 +1,5 @@
 import type { Definition } from '../../domain/definition.ts';
-import { applyFallback, getPosition } from '../../domain/fallback.ts';
+import { applyFallback } from '../../domain/fallback.ts';
 import { EXTRACT_FACTS, parseFacts, type Remembered } from '../../domain/memory.ts';
 import { ModelFailure } from '../../domain/model-failure.ts';
 import { storable, type TranscriptMessage } from '../../domain/transcript.ts';
@@ -21,9 +21,6 @@ export interface RememberPorts {
   now(): string;
 }
 
-/** What is asked after a run belongs to none of its steps. */
-const NO_STEP = 0;
-
 /** The number of characters searched for facts: the end of the conversation, where the results are. */
 const READ = 20_000;
 
@@ -35,7 +32,8 @@ export const rememberActivity =
       const run = await ports.runs.open(task_id, 0);
       if (!run) return 0;
       const pinned = await ports.definition(run.definition_hash);
-      const definition = applyFallback(pinned, getPosition(pinned, run.fallback, NO_STEP));
+      // What is asked after a run counts for its last step, so the same model is asked.
+      const definition = applyFallback(pinned, run.fallback?.position ?? 0);
       if (definition.settings.bypass_memory) return 0;
       const { runtime, prices } = await ports.selectAnswerer(run, definition);
       // Nobody is asked for a price or another budget after the run has answered.
