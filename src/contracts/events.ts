@@ -148,7 +148,7 @@ export const LOG_EVENTS = {
     from: AskedModel,
     to: FallbackModel,
   }),
-  fallback_ended: defineEvent('`fallback_minutes` are over, and the run asks its own model again; `detail` names it.', {
+  fallback_ended: defineEvent('The run asks its own model again, since `fallback_minutes` are over; `detail` names it.', {
     step,
     from: AskedModel,
     to: AskedModel,
