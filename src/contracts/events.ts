@@ -148,6 +148,11 @@ export const LOG_EVENTS = {
     from: AskedModel,
     to: FallbackModel,
   }),
+  fallback_ended: defineEvent('The run asks its own model again, since `fallback_minutes` are over; `detail` names it.', {
+    step,
+    from: AskedModel,
+    to: AskedModel,
+  }),
   attempt_reset: defineEvent('A step is repeated: drop its unfinished text.', { step }),
   rate_limited: defineEvent('A step waits for the rate limit of its provider.', {
     step,

@@ -125,6 +125,7 @@ export const usage = {
     summary: 'What runs spent and how they ended',
     description:
       'Counts runs that have ended, by the hour in which they ended. Deleted runs still count. ' +
+      'By `model` and by `provider`, a run that several answered counts as a run of each, with the tokens and the cost of its answers. ' +
       'Without `by` and `interval` the reply has one row.',
     query: UsageQuery,
     reply: z.object({ ...bounds, rows: z.array(UsageRow) }).meta({ id: 'UsageReport' }),

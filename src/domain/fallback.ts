@@ -5,7 +5,8 @@ import type { TranscriptMessage } from './transcript.ts';
 
 /*
  * The models of a run have positions: 0 is its own, n the nth of its fallbacks. Only the statement that notes a failure moves a run
- * to another position, so a lost attempt neither repeats a switch nor forgets it.
+ * to another position, and the one that begins a step moves it back once its time is over. So a lost attempt neither repeats a switch
+ * nor forgets it, and all attempts of a step ask the same position until one of them has finally failed.
  */
 
 /** A model that has failed at the step at which the run left it. */
@@ -17,8 +18,9 @@ interface FailedPosition {
   message: string;
 }
 
-/** The fallback that a run is at, as its task keeps it. */
+/** Where a run is that has left its own model, as its task keeps it. */
 export interface FallbackState {
+  /** 0: at its own model again. */
   position: number;
   /** The step at which the run came here, and why it left its own model. */
   step: number;
@@ -35,13 +37,21 @@ export interface RunFallback extends FallbackState {
   answered: Record<string, number>;
 }
 
-/** Returns the position that a step asks. The step that changed the position keeps it, whatever the time. */
-export function getPosition(definition: Definition, at: RunFallback | null, step: number): number {
+/** Returns the position that a step asks. Its first attempt decides, whatever the time is at the later ones. */
+export function getPosition(
+  definition: Definition,
+  at: RunFallback | null,
+  { step, attempts }: { step: number; attempts: number },
+): number {
   if (!at) return 0;
   const { fallback_minutes: minutes } = definition;
-  if (at.step === step || minutes === undefined || !mayReturn(definition)) return at.position;
+  if (at.step === step || attempts > 0 || minutes === undefined || !mayReturn(definition)) return at.position;
   return at.seconds >= minutes * 60 ? 0 : at.position;
 }
+
+/** Returns the state of a run that asks its own model again, to be written with the begin of the step; null: it does not return. */
+export const findReturn = (at: RunFallback | null, position: number, step: number): FallbackState | null =>
+  at && at.position !== position ? { position, step, reason: at.reason, failures: [] } : null;
 
 /** False if the run's own model keeps the conversation at its vendor: it lacks what others have answered meanwhile. */
 const mayReturn = ({ provider }: Definition): boolean => !(provider && isVendor(provider));

@@ -1,7 +1,7 @@
 import type { BudgetLimits } from './budget.ts';
-import { type Definition, getAskedModel, type ModelPrices, type PinnedProvider } from './definition.ts';
+import { type Definition, getAskedModel, isVendor, type ModelPrices, type PinnedProvider } from './definition.ts';
 import { isSameModel } from './model-names.ts';
-import { findPrice } from './usage.ts';
+import { findPrice, parseUnpricedName } from './usage.ts';
 
 /** A model that a run asks or that answered it, and the provider's name; null: the default runtime. */
 export interface UnpricedModel {
@@ -34,8 +34,14 @@ export const limitsDollars = (budget: { max_cost_usd?: number | null | undefined
 interface LimitedRun {
   /** Set if the budget of the run was changed. */
   budget: BudgetLimits | null;
-  /** The models whose answers had no price. */
+  /** The models whose answers had no price, as a task keeps them. */
   unpriced_models?: readonly string[];
+}
+
+/** Another provider of a run, as it is now. */
+export interface PresentProvider {
+  name: string;
+  prices: ModelPrices;
 }
 
 /**
@@ -50,17 +56,39 @@ export const findWithoutPrice = (
 
 /**
  * Returns the model that makes it unknown what a run with a limit in dollars costs: the one that it asks, or one that has
- * answered it. Null: the run has no such limit, or each model has a price by now.
+ * answered it. Null: the run has no such limit, or each model has a price by now. `others`: the providers that answered without a
+ * price, other than the one that is asked, by their ids; one that was deleted is missing.
  */
 export function findUncountable(
   { budget, unpriced_models = [] }: LimitedRun,
   definition: Pick<Definition, 'provider' | 'model' | 'budget'>,
-  prices: ModelPrices,
+  { prices, others = new Map() }: { prices: ModelPrices; others?: ReadonlyMap<string, PresentProvider> },
 ): UnpricedModel | null {
   if (!limitsDollars(budget ?? definition.budget)) return null;
-  const model = findWithoutPrice(getAskedModel(definition), unpriced_models, prices);
-  return model === undefined ? null : { model, provider: definition.provider?.name ?? null };
+  const asked = getAskedModel(definition);
+  const provider = definition.provider?.name ?? null;
+  const own = findWithoutPrice(asked, listUnpricedOf(unpriced_models, definition.provider?.id), prices);
+  if (own !== undefined) return { model: own, provider };
+  for (const { provider_id, model } of unpriced_models.map(parseUnpricedName)) {
+    if (provider_id === null || provider_id === definition.provider?.id) continue;
+    const other = others.get(provider_id);
+    if (!other || findPrice([model], other.prices) === undefined) return { model, provider: other?.name ?? DELETED };
+  }
+  return null;
 }
+
+/** Lists the models of a provider that have answered a run without a price. */
+export const listUnpricedOf = (unpriced_models: readonly string[], provider_id: string | undefined): string[] =>
+  unpriced_models
+    .map(parseUnpricedName)
+    .filter((named) => named.provider_id === null || named.provider_id === provider_id)
+    .map(({ model }) => model);
+
+const DELETED = 'that was deleted';
+
+/** Lists the providers other than the one that is asked whose answers had no price. */
+export const listOtherProviders = ({ unpriced_models = [] }: LimitedRun, asked_id: string | undefined): string[] =>
+  [...new Set(unpriced_models.flatMap((entry) => parseUnpricedName(entry).provider_id ?? []))].filter((id) => id !== asked_id);
 
 interface PriceSources {
   findModelPrice(provider: PinnedProvider | null, model: string | null): object | null;
@@ -69,20 +97,31 @@ interface PriceSources {
 }
 
 /**
- * Returns the model that a run asks, or one that has answered it, if it has no price: neither by the provider as the run is pinned
- * to it, nor by the provider as it is now.
+ * Returns the model that a run asks, may fall back to, or was answered by, if it has no price: neither by its provider as the run is
+ * pinned to it, nor by the provider as it is now. Fallbacks that a run passes over need none.
  */
 export async function findUnpricedModel(
-  definition: Pick<Definition, 'provider' | 'model'>,
+  definition: Pick<Definition, 'provider' | 'model' | 'fallbacks'>,
   { findModelPrice, findProvider }: PriceSources,
   answered: readonly string[] = [],
 ): Promise<UnpricedModel | null> {
-  const { provider } = definition;
-  const asked = getAskedModel(definition);
-  const lacksPrice = (at: PinnedProvider | null) => (name: string | null) =>
-    !findModelPrice(at, name) && !(name !== null && asked !== null && isSameModel(name, asked) && findModelPrice(at, asked));
-  const unpriced = [asked, ...answered].filter(lacksPrice(provider));
-  const present = provider && unpriced.length > 0 ? await findProvider(provider.id) : null;
-  const model = unpriced.find(lacksPrice(present));
-  return model === undefined ? null : { model, provider: provider?.name ?? null };
+  const { provider, model: own_model, fallbacks = [] } = definition;
+  const usable = fallbacks.filter(({ missing, provider: other }) => !missing && !(other && isVendor(other)));
+  const asked = [{ model: own_model, provider }, ...usable.map((one) => ({ provider, ...one }))];
+  const findPinned = (id: string | null) =>
+    id === null ? provider : (asked.find((one) => one.provider?.id === id)?.provider ?? null);
+  const named = answered.map(parseUnpricedName).map(({ provider_id, model }) => ({ model, provider: findPinned(provider_id) }));
+  const all = [...asked.map((one) => ({ provider: one.provider, model: getAskedModel(one) })), ...named];
+  const lacksPrice = (at: PinnedProvider | null, { model }: { model: string | null }) => {
+    const names = asked
+      .map((one) => getAskedModel(one))
+      .filter((name) => name !== null && model !== null && isSameModel(model, name));
+    return !findModelPrice(at, model) && !names.some((name) => findModelPrice(at, name));
+  };
+  for (const one of all) {
+    if (!lacksPrice(one.provider, one)) continue;
+    const present = one.provider && (await findProvider(one.provider.id));
+    if (!present || lacksPrice(present, one)) return { model: one.model, provider: one.provider?.name ?? null };
+  }
+  return null;
 }

@@ -1,4 +1,4 @@
-import type { ModelPrice, ModelPrices } from './definition.ts';
+import { type Definition, getAskedModel, type ModelPrice, type ModelPrices } from './definition.ts';
 import { isSameModel } from './model-names.ts';
 
 /** The token usage of one exchange; `total_in` includes what was read from the provider's cache. */
@@ -79,18 +79,39 @@ export function calculateCost(usage: ExchangeUsage, names: readonly (string | nu
 /** The name of a model that neither the run nor the endpoint names. */
 const UNNAMED = 'default model';
 
-/** Returns the usage and cost of an answer; `asked` is the model that was asked for. */
-export const toUsage = (
-  { model, usage, estimated }: Answered,
-  { asked, prices }: { asked: string | null; prices: ModelPrices },
-): Usage => ({
+/** What an answer is priced by: the model that was asked for, and its provider; absent: the run's own, or none. */
+interface Pricing {
+  asked: string | null;
+  prices: ModelPrices;
+  provider_id?: string | undefined;
+}
+
+/** Returns what answers of a run's model are priced by. */
+export const toPricing = (definition: Pick<Definition, 'provider' | 'model'>, prices: ModelPrices): Pricing => ({
+  asked: getAskedModel(definition),
+  prices,
+  provider_id: definition.provider?.id,
+});
+
+/** Names a model as `unpriced_models` does. Without a provider it is one of the run's own provider. */
+const toUnpricedName = (model: string, provider_id: string | undefined): string =>
+  provider_id === undefined ? model : `${provider_id} ${model}`;
+
+/** Returns the model and the provider that an entry of `unpriced_models` names; null: the run's own provider. */
+export function parseUnpricedName(entry: string): { provider_id: string | null; model: string } {
+  const [, provider_id = null, model = entry] = /^([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}) ([\s\S]*)$/.exec(entry) ?? [];
+  return { provider_id, model };
+}
+
+/** Returns the usage and cost of an answer. */
+export const toUsage = ({ model, usage, estimated }: Answered, { asked, prices, provider_id }: Pricing): Usage => ({
   ...usage,
   cost: calculateCost(usage, [model, asked], prices),
   premium_requests: 0,
   ...(estimated ? { estimated } : {}),
   ...(usage.total_in + usage.total_out === 0 || findPrice([model, asked], prices)
     ? {}
-    : { unpriced_models: [model ?? asked ?? UNNAMED] }),
+    : { unpriced_models: [toUnpricedName(model ?? asked ?? UNNAMED, provider_id)] }),
 });
 
 /** The usage of an exchange so far, and what the model wrote after its endpoint last reported usage. */

@@ -151,7 +151,7 @@ export function createReplayPorts(work: Replaying, model = createReplayRuntime(w
     }),
     default_model: null,
     // The bundle does not say what was known about prices, and nobody pays.
-    findPresentPrices: async () => FREE,
+    findPresentProvider: async () => ({ name: '', prices: FREE }),
     listTools: async () => ({
       list: async () => bundle.tools,
       listRenamed: async () => [],

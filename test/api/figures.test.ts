@@ -432,11 +432,12 @@ describe('what a model reports', () => {
   });
 
   it('is on record with its step, and each task has the sum of the steps that it made', () => {
-    const { completed, forked } = scene.live;
+    const { completed, forked, fallen } = scene.live;
     const stepsOf = (id: string) =>
       record.task_steps.filter(({ task_id }) => task_id === id).toSorted((one, other) => one.step - other.step);
     expect(stepsOf(completed)[1]).toMatchObject(toRow(REPORTED[0]!));
     expect(stepsOf(forked).at(-1)).toMatchObject(toRow(REPORTED[1]!));
+    expect(stepsOf(fallen)[1]).toMatchObject({ ...toRow(REPORTED[2]!), provider_id: scene.alice.providers[1] });
     for (const { id, fork_step, ...row } of record.tasks) {
       const own = stepsOf(id).filter(({ step }) => step >= (fork_step ?? 0));
       for (const field of ['total_in', 'total_out', 'cache_read', 'cache_write', 'cost'])
@@ -459,7 +460,7 @@ describe('every metric of Perdura is what was done', () => {
     );
   const secondsOf = (from: Date, to: Date) => (to.getTime() - from.getTime()) / 1_000;
   const tokens = (kind: string) => second.sumOf(ownSteps(), kind);
-  const FAILED_REQUESTS = 2;
+  const FAILED_REQUESTS = 3;
 
   /** The value of each series, by its family and labels; a function receives the value, for one that only has bounds. */
   const expected = async (): Promise<Record<string, number | ((value: number) => boolean) | undefined>> => {
@@ -507,6 +508,7 @@ describe('every metric of Perdura is what was done', () => {
       'perdura_model_tokens_total{model="scripted",kind="cache_read"}': tokens('cache_read'),
       'perdura_model_tokens_total{model="scripted",kind="cache_write"}': tokens('cache_write'),
       'perdura_model_cost_dollars_total{model="scripted"}': second.sumOf(ownSteps(), 'cost'),
+      'perdura_model_fallbacks_total{reason="quota"}': 1,
       perdura_webhooks_given_up_total: 0,
       perdura_webhooks_pending: record.webhook_deliveries.filter(({ status }) => status === 'pending').length,
       perdura_webhooks_oldest_age_seconds: 0,

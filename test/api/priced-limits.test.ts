@@ -54,6 +54,24 @@ describe('a limit in dollars over a model without a price is refused', () => {
     expect((await create(agent_id, { ...values, budget: BUDGET })).status).toBe(201);
   });
 
+  it.each(['agent', 'provider'])('at save of a workflow: a fallback of its %s', async (lister) => {
+    const own = await provider({ scripted: PRICE, small: PRICE });
+    const other = await provider({ known: PRICE });
+    const on = ['quota'];
+    const fallbacks = [
+      { on, model: 'small' },
+      { on, provider_id: other.id },
+    ];
+    const agent_id = await here.agent({ provider_id: own.id, ...(lister === 'agent' ? { fallbacks } : {}) });
+    if (lister === 'provider') await at.set(`providers/${own.id}`, { fallbacks });
+    expect(await create(agent_id, { budget: BUDGET })).toMatchObject(refused(PATH, sentence('scripted', other.name)));
+    await at.set(`providers/${other.id}`, { price_table: { scripted: PRICE } });
+    await at.set(`providers/${own.id}`, { price_table: { scripted: PRICE } });
+    expect(await create(agent_id, { budget: BUDGET })).toMatchObject(refused(PATH, sentence('small', own.name)));
+    await at.set(`providers/${own.id}`, { price_table: { '*': PRICE } });
+    expect((await create(agent_id, { budget: BUDGET })).status).toBe(201);
+  });
+
   it('of the default runtime, which has no prices', async () => {
     const agent_id = await here.agent({ provider_id: null });
     const message = expect.stringMatching(
@@ -177,6 +195,20 @@ describe('a limit in dollars over a model without a price is refused', () => {
     await here.alice.ok(raise(BUDGET));
     expect((await here.ended(task_id)).status).toBe('completed');
   });
+
+  it('for a run that waits, until its fallbacks have a price', async () => {
+    const { id: provider_id } = await provider({ scripted: PRICE });
+    const other = await provider({});
+    const fallbacks = [{ on: ['quota'], provider_id: other.id }];
+    const id = await workflow({ provider_id, fallbacks }, { budget: { max_tokens: 2 } });
+    const task_id = await here.prompt(id, 'A prompt of more than two tokens.');
+    await until('the wait', async () => (await get(`tasks/${task_id}`)).status === 'waiting');
+    const raise = (body: object) => here.alice.post(`/api/tasks/${task_id}/budget`, body);
+    expect(await raise(BUDGET)).toMatchObject(refused('max_cost_usd', sentence('scripted', other.name)));
+    await at.set(`providers/${other.id}`, { price_table: { scripted: PRICE } });
+    await here.alice.ok(raise(BUDGET));
+    expect((await here.ended(task_id)).status).toBe('completed');
+  });
 });
 
 describe('a change of an agent or provider that breaks a limit in dollars', () => {
@@ -199,6 +231,31 @@ describe('a change of an agent or provider that breaks a limit in dollars', () =
     const changed = await here.alice.ok(set(`providers/${provider_id}`, { price_table: { large: PRICE } }));
     expect(warnings(changed)).toEqual([{ path: 'price_table', message: expect.stringContaining(`${own.title} limits dollars`) }]);
     expect(warnings(await here.alice.ok(set(`providers/${provider_id}`, { default_model: 'large' })))).toEqual([]);
+  });
+
+  it('names the fallback without a price, whoever lists it', async () => {
+    const own = await provider({ scripted: PRICE });
+    const other = await provider({ scripted: PRICE });
+    const agent_id = await here.agent({ provider_id: own.id });
+    const title = here.unique('limited');
+    await here.alice.ok(create(agent_id, { title, budget: BUDGET }), 201);
+    const broken = (path: string, model: string, of: string) => [
+      { path, message: expect.stringContaining(`${title} limits dollars: ${sentence(model, of)}`) },
+    ];
+    const fallbacks = [{ on: ['quota'], provider_id: other.id, model: 'large' }];
+    const agent = await here.alice.ok(set(`agents/${agent_id}`, { fallbacks }));
+    expect(warnings(agent)).toEqual(broken('fallbacks.0', 'large', other.name));
+    const priced = await here.alice.ok(set(`providers/${other.id}`, { price_table: { large: PRICE } }));
+    expect(warnings(priced)).toEqual([]);
+    const unpriced = await here.alice.ok(set(`providers/${other.id}`, { price_table: {} }));
+    expect(warnings(unpriced)).toEqual(broken('price_table', 'large', other.name));
+    await at.set(`agents/${agent_id}`, { fallbacks: [] });
+    const listing = await here.alice.ok(
+      set(`providers/${own.id}`, { fallbacks: [{ on: ['quota'], model: 'small' }, ...fallbacks] }),
+    );
+    expect(warnings(listing)).toEqual(broken('fallbacks.0', 'small', own.name));
+    await at.set(`providers/${own.id}`, { price_table: { '*': PRICE } });
+    expect(warnings(await get(`providers/${other.id}`))).toEqual(broken('price_table', 'large', other.name));
   });
 
   it('fails with strict handling', async () => {

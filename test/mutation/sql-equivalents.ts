@@ -192,7 +192,7 @@ export const EQUIVALENT: readonly Equivalent[] = [
       reason: 'Which rows are in the first batch: the caller asks again until nothing is left.',
     }),
   ),
-  ...['1, 2, 3, 4, 5, 6, 7', '1, 2, 3, 4, 5'].flatMap((keys) =>
+  ...['1, 2, 3, 4, 5, 6, 7, 8', '1, 2, 3, 4, 5'].flatMap((keys) =>
     keys.split(', ').flatMap((key) =>
       [`${key} DESC`, String(Number(key) + 1)].map(
         (becomes): Equivalent => ({

@@ -88,13 +88,21 @@ it('a quota that is used up is not asked again, and with fallback_minutes 0 only
     fallback_minutes: 0,
     builtin_tools: ['manage_todo_list'],
   });
-  first.script(outOfQuota, says('Here again.'));
+  first.script(outOfQuota, fails(503), says('Here again.'));
   second.script(asks({ name: 'manage_todo_list', args: { todoList: [] } }));
   const task_id = await here.prompt(id);
   expect(await here.ended(task_id)).toMatchObject({ status: 'completed', response: 'Here again.' });
   const places = (await answersOf(here, task_id)).map(({ fallback }: { fallback: number }) => fallback);
   expect(places).toEqual([1, 0]);
   expect((await answersOf(here, task_id))[1].provider_id).toBe(provider_id);
+  expect(await logsOf(here, task_id, 'fallback_ended')).toEqual([
+    expect.objectContaining({
+      step: 2,
+      detail: expect.stringMatching(/^0 minutes are over; asking scripted of .+ again$/),
+      from: expect.objectContaining({ model: 'scripted', provider_id: expect.not.stringContaining(provider_id) }),
+      to: { provider_id, provider: expect.any(String), model: 'scripted' },
+    }),
+  ]);
 });
 
 it('a fallback whose key its owner keeps to himself is passed over, and the event has the reason', async () => {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { shareInstallation, type TestInstallation } from '../support/installation.ts';
 import { type Answer, asks, says } from '../support/peers/model-server.ts';
+import { outOfQuota } from '../support/runs/fallbacks.ts';
 import { until } from '../support/until.ts';
 
 // The scripted model says that it is `scripted`, uses 10 tokens to read and 5 to write.
@@ -107,6 +108,28 @@ it('a gateway that answers with a model without a price is not asked again, unti
   await setPrices(provider_id, { auto: PRICE, scripted: PRICE });
   await here.alice.ok(raise(task_id, BUDGET));
   expect(await here.ended(task_id)).toMatchObject({ status: 'completed', usage: { total_in: 20, total_out: 10 } });
+  expect(await logged(task_id, 'unpriced_model')).toHaveLength(1);
+});
+
+it('an answer of a fallback without a price is one of its provider, also if the run’s own one has a price for that name', async () => {
+  const own = await provider('scripted', { scripted: PRICE });
+  const gateway = await provider('auto', { auto: PRICE });
+  const agent = {
+    ...{ provider_id: own.id, model: null, builtin_tools: ['manage_todo_list'], fallback_minutes: 0 },
+    fallbacks: [{ on: ['quota'], provider_id: gateway.id }],
+  };
+  const id = await here.workflow({ agent, workflow: { budget: BUDGET } });
+  here.model.script(outOfQuota, asks({ name: 'manage_todo_list', args: { todoList: [] } }), says('Planned.'));
+  const task_id = await here.prompt(id);
+  await waiting(task_id);
+  expect(await logged(task_id, 'unpriced_model')).toEqual([
+    expect.objectContaining({ step: 2, model: 'scripted', provider: gateway.name }),
+  ]);
+  const message = expect.stringContaining(`the model scripted of the provider ${gateway.name}`);
+  expect(await raise(task_id, BUDGET)).toMatchObject({ status: 422, body: { errors: [{ path: 'max_cost_usd', message }] } });
+  await setPrices(gateway.id, { auto: PRICE, scripted: PRICE });
+  await here.alice.ok(raise(task_id, BUDGET));
+  expect(await here.ended(task_id)).toMatchObject({ status: 'completed', response: 'Planned.' });
   expect(await logged(task_id, 'unpriced_model')).toHaveLength(1);
 });
 

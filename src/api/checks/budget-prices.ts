@@ -1,13 +1,12 @@
 import type { PeriodBudget } from '../../contracts/budgets.ts';
 import type { Warning } from '../../contracts/common.ts';
-import type { Provider } from '../../contracts/providers.ts';
 import { type FieldError, unprocessable } from '../../domain/errors.ts';
 import { describeUnpriced, UNPRICED_MODEL, type UnpricedModel } from '../../domain/unpriced.ts';
 import { isUuid } from '../../domain/uuid.ts';
 import type { Caller } from '../../identity/caller.ts';
 import type { Store } from '../../store/index.ts';
 import type { DollarBudget } from '../../store/resources/budgets.ts';
-import type { AskingAgent, Changed, PriceFinder } from './model-prices.ts';
+import type { Changed, PriceFinder } from './model-prices.ts';
 
 type LimitedBudget = Pick<PeriodBudget, 'scope' | 'subject_id' | 'limit_usd'> & { owner: string | null };
 
@@ -42,12 +41,9 @@ export function createBudgetChecks({
   store: Pick<Store, 'agents' | 'workflows' | 'scheduledAgents' | 'budgets'>;
   prices: PriceFinder;
 }) {
-  const findOfAgent = async (agent: AskingAgent, model?: string | null) =>
-    prices.findUnpriced(model, agent, await prices.findProvider(agent));
-
   async function findOfWorkflow({ agent_id, model }: AskingWorkflow): Promise<UnpricedModel | null> {
     const agent = isUuid(agent_id) ? await store.agents.find(agent_id) : null;
-    return agent && findOfAgent(agent, model);
+    return agent && prices.findUnpriced(model, agent);
   }
 
   /** Returns the workflow that a budget of a workflow or schedule limits. */
@@ -63,7 +59,7 @@ export function createBudgetChecks({
   async function findLimited(budget: LimitedBudget): Promise<UnpricedModel | null> {
     if (budget.scope === 'agent') {
       const agent = await store.agents.find(budget.subject_id!);
-      return agent && findOfAgent(agent);
+      return agent && prices.findUnpriced(null, agent);
     }
     const workflow = budget.scope === 'workflow' || budget.scope === 'schedule' ? await findWorkflow(budget) : null;
     return workflow && findOfWorkflow(workflow);
@@ -83,11 +79,10 @@ export function createBudgetChecks({
 
   async function listOfAgents(): Promise<UnpricedModel[]> {
     const { items } = await store.agents.list({ limit: MOST_AGENTS });
-    const providers = new Map<string | null, Provider | null>();
+    const find = prices.findEachOnce();
     const found: UnpricedModel[] = [];
     for (const agent of items) {
-      if (!providers.has(agent.provider_id)) providers.set(agent.provider_id, await prices.findProvider(agent));
-      const unpriced = prices.findUnpriced(null, agent, providers.get(agent.provider_id) ?? null);
+      const unpriced = await prices.findUnpriced(null, agent, find);
       if (unpriced) found.push(unpriced);
     }
     return found;
@@ -142,7 +137,7 @@ export function createBudgetChecks({
     async listOfChanged({ agent, provider }: Changed, caller: Caller): Promise<Warning[]> {
       const changed_id = (agent ?? provider).id;
       const workflows = changed_id ? await prices.listUnpriced(caller, agent ? { agent } : { provider }) : [];
-      const of_agent = agent && (await findOfAgent(agent));
+      const of_agent = agent && (await prices.findUnpriced(null, agent));
       const affected = [
         ...(of_agent ? [{ agent_id: agent.id, unpriced: of_agent }] : []),
         ...workflows.map(({ id, agent_id, unpriced }) => ({ workflow_id: id, agent_id, unpriced })),

@@ -27,14 +27,14 @@ export function createLimitChecks({
   findModelPrice: FindModelPrice;
 }) {
   const prices = createPriceFinder({ store, findModelPrice });
-  const { findUnpriced, findProvider, listUnpriced } = prices;
+  const { findUnpriced, listUnpriced } = prices;
   const budgets = createBudgetChecks({ store, prices });
 
   /** Returns why a workflow's limit in dollars cannot hold; null if it can, or if there is none. `agent`: one that is not stored. */
   async function findLimitError({ agent_id, model, budget }: LimitedWorkflow, agent?: AskingAgent): Promise<FieldError | null> {
     if (!limitsDollars(budget)) return null;
     const asking = agent ?? (isUuid(agent_id) ? await store.agents.find(agent_id) : null);
-    const unpriced = asking && findUnpriced(model, asking, await findProvider(asking));
+    const unpriced = asking && (await findUnpriced(model, asking));
     return unpriced && { path: 'budget.max_cost_usd', message: describeUnpriced(unpriced) };
   }
 
@@ -72,9 +72,9 @@ export function createLimitChecks({
     async listBrokenLimits(changed: Changed, caller: Caller): Promise<Warning[]> {
       const { id } = changed.agent ?? changed.provider;
       const broken = id === undefined ? [] : await listUnpriced(caller, changed, { limited: true });
-      const path = changed.agent ? 'model' : 'price_table';
-      return nameFirst(broken).map(({ title, unpriced }) => ({
-        path,
+      const [listed_by, field] = changed.agent ? ([null, 'model'] as const) : ([id, 'price_table'] as const);
+      return nameFirst(broken).map(({ title, unpriced: { fallback, ...unpriced } }) => ({
+        path: fallback && fallback.listed_by === listed_by ? `fallbacks.${fallback.index}` : field,
         message: `The budget of your workflow ${title} limits dollars: ${describeUnpriced(unpriced)}. ${RUNS_WAIT}`,
       }));
     },

@@ -1904,6 +1904,13 @@ export type LogData =
       to: FallbackModel;
     }
   | {
+      event: 'fallback_ended';
+      detail: string;
+      step: number;
+      from: AskedModel;
+      to: AskedModel;
+    }
+  | {
       event: 'attempt_reset';
       detail: string;
       step: number;
@@ -2271,6 +2278,15 @@ export type LogEntry =
       error_code: string;
       from: AskedModel;
       to: FallbackModel;
+    }
+  | {
+      event: 'fallback_ended';
+      /** ISO 8601, UTC */
+      timestamp: string;
+      detail: string;
+      step: number;
+      from: AskedModel;
+      to: AskedModel;
     }
   | {
       event: 'attempt_reset';

@@ -154,6 +154,7 @@ const NOTES: LogName[] = [
   'retry',
   'rate_limited',
   'fallback',
+  'fallback_ended',
   'goal_reminder',
   'compaction',
   'budget_exhausted',

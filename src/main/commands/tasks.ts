@@ -2,7 +2,7 @@ import type { PerduraClient, Task } from '../../client/index.ts';
 import type { Config } from '../config.ts';
 import { JSON_OPTION, parseOptions, usageError } from '../remote/options.ts';
 import { remoteClient, workflowNamed } from '../remote/place.ts';
-import { printable, say, sayJson } from '../terminal.ts';
+import { note, printable, say, sayJson } from '../terminal.ts';
 
 const TEXT = { type: 'string' } as const;
 
@@ -22,6 +22,8 @@ export default async function tasks(config: Config, args: string[]): Promise<voi
   const matches = await loadTasks(client, query, limit);
   if (values.json) sayJson(matches);
   else for (const task of matches) say(formatRow(task));
+  const waiting = matches.find(({ status }) => status === 'waiting');
+  if (waiting && !values.json) note(`To see what a run waits for, and what to do: perdura logs ${waiting.id}`);
 }
 
 async function loadTasks(client: PerduraClient, query: object, limit: number): Promise<Task[]> {

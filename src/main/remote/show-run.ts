@@ -48,6 +48,26 @@ interface Following {
   show(event: TaskEvent): void;
 }
 
+/** Returns what a person has to do before a run continues, with the ways out; null if it does not wait for a person. */
+function findAdvice(log: LogData, task_id: string): string | null {
+  switch (log.event) {
+    case 'approval_requested':
+      return `It waits for you: perdura approve ${task_id} (or deny)`;
+    case 'question_asked':
+      return 'It waits for your answer: give it on the page of the run in the dashboard, or with POST /api/tasks/{id}/answers/{call_id}';
+    case 'unpriced_model': {
+      const [model, provider] = [log.model ?? 'its default model', log.provider ?? 'the default runtime'];
+      return log.on_exhausted === 'wait'
+        ? `It waits for a price of ${model} at ${provider}: set it there and send the budget again with POST /api/tasks/${task_id}/budget, or send one with max_tokens instead of max_cost_usd`
+        : null;
+    }
+    case 'budget_exhausted':
+      return log.on_exhausted === 'wait' ? `It waits for a higher budget: POST /api/tasks/${task_id}/budget` : null;
+    default:
+      return null;
+  }
+}
+
 /** Shows the events of a run until it ends. Ctrl-C ends only the following, not the run; null is returned then. */
 export async function followRun({ client, task_id, show }: Following): Promise<TaskDetail | null> {
   const interruption = new AbortController();
@@ -56,12 +76,8 @@ export async function followRun({ client, task_id, show }: Following): Promise<T
   try {
     for await (const event of client.tasks.events(task_id, { signal: interruption.signal })) {
       show(event);
-      if (event.type === 'log' && event.data.event === 'approval_requested')
-        note(`It waits for you: perdura approve ${task_id} (or deny)`);
-      if (event.type === 'log' && event.data.event === 'question_asked')
-        note(
-          'It waits for your answer: give it on the page of the run in the dashboard, or with POST /api/tasks/{id}/answers/{call_id}',
-        );
+      const advice = event.type === 'log' && findAdvice(event.data, task_id);
+      if (advice) note(advice);
     }
     return await client.tasks.get(task_id);
   } catch (error) {

@@ -1,4 +1,5 @@
 import { v7 as uuid } from 'uuid';
+import type { StoredFallback } from '../../contracts/fallbacks.ts';
 import type { TranscriptEntry, WorkflowSettings, WorkflowSummary } from '../../contracts/workflows.ts';
 import { conflict } from '../../domain/errors.ts';
 import { toShownCost } from '../../domain/usage.ts';
@@ -46,7 +47,7 @@ interface AskingWorkflow {
   id: string;
   title: string | null;
   model: string | null;
-  agent: { id: string; model: string | null; provider_id: string | null };
+  agent: { id: string; model: string | null; provider_id: string | null; fallbacks: StoredFallback[] };
 }
 
 const NOUN = 'workflow';
@@ -120,20 +121,27 @@ export function workflowStore({ pool, prisma, granting }: Parts) {
       });
       await prisma.memory.deleteMany({ where: { workflow_id: id } });
     },
-    /** Lists the principal's workflows, each with its agent's choice of a model; `limited`: only those with a limit in dollars. */
+    /**
+     * Lists the principal's workflows, each with its agent's choice of models; `limited`: only those with a limit in dollars. A
+     * provider is also used by those that name it as a fallback.
+     */
     async listAskingModels({ owner, limited, ...chosen }: AskingModels): Promise<AskingWorkflow[]> {
       const { workflow_id, agent_id, provider_id } = chosen;
+      const naming = { fallbacks: { array_contains: [{ provider_id }] } };
+      const falling = provider_id ? await prisma.provider.findMany({ where: naming, select: { id: true } }) : [];
+      const provider_ids = [provider_id, ...falling.map(({ id }) => id)];
       const where: Prisma.WorkflowWhereInput = {
         owner,
         evaluation_id: null,
         single_use: false,
         ...(workflow_id ? { id: workflow_id } : {}),
         ...(agent_id ? { agent_id } : {}),
-        ...(provider_id ? { agent: { provider_id } } : {}),
+        ...(provider_id ? { agent: { OR: [{ provider_id: { in: provider_ids as string[] } }, naming] } } : {}),
         ...(limited ? { budget: { path: ['max_cost_usd'], gt: 0 } } : {}),
       };
-      const agent = { select: { id: true, model: true, provider_id: true } } as const;
-      return prisma.workflow.findMany({ where, orderBy: { id: 'asc' }, select: { id: true, title: true, model: true, agent } });
+      const agent = { select: { id: true, model: true, provider_id: true, fallbacks: true } } as const;
+      const select = { id: true, title: true, model: true, agent } as const;
+      return (await prisma.workflow.findMany({ where, orderBy: { id: 'asc' }, select })) as unknown as AskingWorkflow[];
     },
     async removeUnused(created_before: Date): Promise<void> {
       await row(pool, sql.removeUnusedWorkflows({ created_before }));

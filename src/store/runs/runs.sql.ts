@@ -66,6 +66,9 @@ export const SPENT_BY_TASK = `${SPENT}, usage_estimated = usage_estimated OR :es
         unpriced_models = CASE WHEN :unpriced_model::text IS NULL OR :unpriced_model = ANY (unpriced_models)
           OR cardinality(unpriced_models) = ${MOST_NAMES} THEN unpriced_models ELSE unpriced_models || :unpriced_model::text END`;
 
+/** Moves the run to another position among its models. Null: it stays. */
+const MOVED = `fallback = coalesce(:fallback::jsonb || jsonb_build_object('at', now()), tasks.fallback)`;
+
 /** True if the run of the task may continue: it has not ended, and nobody has requested a halt. */
 const MAY_CONTINUE = `id = :task_id AND status IN (${LIVE}) AND NOT halt_requested`;
 
@@ -77,7 +80,7 @@ const MAY_CONTINUE = `id = :task_id AND status IN (${LIVE}) AND NOT halt_request
  */
 export const beginAttempt = statement(
   'begin_attempt',
-  ['task_id', 'workflow_id', 'step', 'turns', 'denied', 'messages', 'events', 'seen_attempts'],
+  ['task_id', 'workflow_id', 'step', 'turns', 'denied', 'fallback', 'messages', 'events', 'seen_attempts'],
   `WITH fresh AS (
       SELECT 1 FROM tasks WHERE ${MAY_CONTINUE} AND NOT EXISTS (SELECT 1 FROM task_steps WHERE task_id = :task_id AND step = :step
         AND (attempts <> :seen_attempts OR ended_at IS NOT NULL))
@@ -88,7 +91,7 @@ export const beginAttempt = statement(
         AND EXISTS (SELECT 1 FROM fresh) RETURNING 1),
     run AS (
       UPDATE tasks SET status = 'running', started_at = coalesce(started_at, now()), turns = :turns, steps = :step,
-        turn_limit_reached = turn_limit_reached OR cardinality(:denied::text[]) > 0
+        turn_limit_reached = turn_limit_reached OR cardinality(:denied::text[]) > 0, ${MOVED}
       WHERE ${MAY_CONTINUE} AND EXISTS (SELECT 1 FROM fresh) AND ${hasRun('lane')} RETURNING 1),
     step AS (
       INSERT INTO task_steps AS s (task_id, step, attempts) SELECT :task_id, :step, 1 FROM run
@@ -207,7 +210,7 @@ export const noteError = statement(
         AND EXISTS (SELECT 1 FROM live) RETURNING 1),
     run AS (
       UPDATE tasks SET ${SPENT_BY_TASK}, model = coalesce(tasks.model, :model),
-        fallback = coalesce(:fallback::jsonb || jsonb_build_object('at', now()), tasks.fallback)
+        ${MOVED}
       WHERE id = :task_id AND EXISTS (SELECT 1 FROM step) RETURNING ${PAYERS})
     SELECT append_events(:workflow_id, :task_id, :events) AS last, ${SPENT_FROM_CAPS} FROM run`,
 );

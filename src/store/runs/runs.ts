@@ -65,6 +65,8 @@ export interface Begin {
   step: number;
   turns: number;
   denied: string[];
+  /** Where the run goes with this step; null: it stays where it is. */
+  fallback: FallbackState | null;
   messages: TranscriptMessage[];
   events: NewEvent[];
 }
@@ -154,9 +156,10 @@ export function runStore(pool: Queryable, publish: Publish = () => {}) {
      * Starts the next attempt of a step and writes its input to the model. Returns the number of its last event; null if another
      * attempt was faster.
      */
-    begin(run: OpenRun, { step, turns, denied, messages, events }: Begin) {
+    begin(run: OpenRun, { step, turns, denied, fallback, messages, events }: Begin) {
       const values = { ...runParameters(run, events), step, turns, denied, messages: JSON.stringify(messages) };
-      return writeNumbered(sql.beginAttempt({ ...values, seen_attempts: run.attempts }), run, events);
+      const moved = { fallback: fallback && JSON.stringify(fallback), seen_attempts: run.attempts };
+      return writeNumbered(sql.beginAttempt({ ...values, ...moved }), run, events);
     },
 
     /** Emits events of the attempt that `run` began. Returns the last one's number; null if a later attempt owns the step. */

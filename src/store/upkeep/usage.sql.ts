@@ -35,6 +35,10 @@ const GROUPS = {
 } as const;
 export type UsageGroup = keyof typeof GROUPS;
 
+/** The rows of usage_runs in which each run counts once for its group. */
+const listCounting = (group: UsageGroup) =>
+  `counts_for IN ('all', '${group === 'model' || group === 'provider' ? group : 'run'}')`;
+
 /** The cost of a group; null instead of zero if nothing of it is known. */
 const SHOWN_COST = 'CASE WHEN unpriced = 0 OR shown.cost > 0 THEN shown.cost END';
 
@@ -52,7 +56,7 @@ const buildUsageStatement = (group: UsageGroup) =>
           sum(total_in)::float8 AS total_in, sum(total_out)::float8 AS total_out, sum(cache_read)::float8 AS cache_read,
           sum(cache_write)::float8 AS cache_write, sum(premium_requests)::float8 AS premium_requests, sum(cost) AS cost, sum(estimated)::int AS estimated,
           sum(unpriced)::int AS unpriced
-        FROM usage_runs WHERE hour >= :from::timestamptz AND hour < :to::timestamptz AND (:owner::text IS NULL OR owner = :owner::text)
+        FROM usage_runs WHERE ${listCounting(group)} AND hour >= :from::timestamptz AND hour < :to::timestamptz AND (:owner::text IS NULL OR owner = :owner::text)
         GROUP BY 1, 2),
       largest AS (SELECT key FROM found WHERE key IS NOT NULL GROUP BY key ORDER BY sum(cost) DESC, sum(runs) DESC, key LIMIT :most)
       SELECT key, ${GROUPS[group].label} AS label, at,

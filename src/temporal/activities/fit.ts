@@ -12,12 +12,12 @@ import {
   transcriptSize,
 } from '../../domain/compaction.ts';
 import { type ContextWindow, estimateTokens } from '../../domain/context-window.ts';
-import { type Definition, getAskedModel, type ToolSpec } from '../../domain/definition.ts';
+import type { Definition, ToolSpec } from '../../domain/definition.ts';
 import { dropCalls, ModelFailure } from '../../domain/model-failure.ts';
 import { type FileTakers, listShownFiles } from '../../domain/result-files.ts';
 import { storable, type TranscriptMessage } from '../../domain/transcript.ts';
 import { shorterAsTsv } from '../../domain/tsv.ts';
-import { addUsage, followUsage, toUsage } from '../../domain/usage.ts';
+import { addUsage, followUsage, toPricing, toUsage } from '../../domain/usage.ts';
 import { createTaskEvents } from '../../events/task-events.ts';
 import type { ModelReply } from '../../runtimes/runtime.ts';
 import type { SelectedRuntime } from '../../runtimes/select.ts';
@@ -210,7 +210,7 @@ async function writeSummary(work: FitWork, { older, step: last_step }: Cut, aski
   const reply = await askForSummary(work, prompt, asking);
   const { text } = dropCalls(reply, 'writing the summary of its older messages');
   const content = summaryMessage(storable(text));
-  const attempt_usage = toUsage(reply, { asked: getAskedModel(definition), prices: selected.prices });
+  const attempt_usage = toUsage(reply, toPricing(definition, selected.prices));
   const summary: TranscriptMessage = { ...prompt, step: last_step, position: SUMMARY_POSITION, kind: 'summary', content };
   const { log, usage } = createTaskEvents(run.task_id, ports.now);
   const paid = { ...run, ...addUsage(run, attempt_usage) };

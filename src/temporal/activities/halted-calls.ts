@@ -1,6 +1,6 @@
 import { estimateTokens } from '../../domain/context-window.ts';
-import { type Definition, getAskedModel, type ModelPrices } from '../../domain/definition.ts';
-import { addUsage, toUsage, type UsageSoFar, usageSoFar } from '../../domain/usage.ts';
+import type { Definition, ModelPrices } from '../../domain/definition.ts';
+import { addUsage, toPricing, toUsage, type UsageSoFar, usageSoFar } from '../../domain/usage.ts';
 import { createTaskEvents } from '../../events/task-events.ts';
 import type { OpenRun, RunStore } from '../../store/runs/runs.ts';
 
@@ -29,7 +29,7 @@ export async function noteHaltedCall({
   reservation,
 }: HaltedCall): Promise<boolean> {
   const answered = usageSoFar(so_far, estimateTokens);
-  const usage = toUsage(answered, { asked: getAskedModel(definition), prices });
+  const usage = toUsage(answered, toPricing(definition, prices));
   const events = [createTaskEvents(run.task_id, ports.now).usage(addUsage(run, usage))];
   return ports.runs.noteHalted(run, { step, model: answered.model, usage, reservation, events }).catch(() => false);
 }

@@ -1,13 +1,13 @@
 import { expectCall, explainBlock } from '../../domain/caps.ts';
 import { transcriptSize } from '../../domain/compaction.ts';
 import { estimateTokens } from '../../domain/context-window.ts';
-import { type Definition, getAskedModel } from '../../domain/definition.ts';
-import { applyFallback, getPosition } from '../../domain/fallback.ts';
+import type { Definition } from '../../domain/definition.ts';
+import { applyFallback } from '../../domain/fallback.ts';
 import { EXTRACT_FACTS, parseFacts, type Remembered } from '../../domain/memory.ts';
 import { ModelFailure } from '../../domain/model-failure.ts';
 import { storable, type TranscriptMessage } from '../../domain/transcript.ts';
 import { findUncountable } from '../../domain/unpriced.ts';
-import { type Answered, followUsage, NO_USAGE, toUsage, usageSoFar } from '../../domain/usage.ts';
+import { type Answered, followUsage, NO_USAGE, toPricing, toUsage, usageSoFar } from '../../domain/usage.ts';
 import { createTaskEvents, DEFAULT_MODEL, type NewEvent } from '../../events/task-events.ts';
 import type { Exchange } from '../../runtimes/runtime.ts';
 import type { SelectedRuntime } from '../../runtimes/select.ts';
@@ -18,7 +18,7 @@ import type { Caps } from './caps.ts';
 import { toCalledModel } from './reserve-caps.ts';
 import { addPresentPrices, type PricePorts } from './unpriced.ts';
 
-export interface RememberPorts extends Pick<PricePorts, 'findPresentPrices'> {
+export interface RememberPorts extends Pick<PricePorts, 'findPresentProvider'> {
   runs: Pick<RunStore, 'open' | 'note'>;
   halts: Halts;
   definition(hash: string): Promise<Definition>;
@@ -31,9 +31,6 @@ export interface RememberPorts extends Pick<PricePorts, 'findPresentPrices'> {
   now(): string;
 }
 
-/** What is asked after a run belongs to none of its steps. */
-const NO_STEP = 0;
-
 /** The number of characters searched for facts: the end of the conversation, where the results are. */
 const READ = 20_000;
 
@@ -45,11 +42,12 @@ export const rememberActivity =
       const run = await ports.runs.open(task_id, 0);
       if (!run) return 0;
       const pinned = await ports.definition(run.definition_hash);
-      const definition = applyFallback(pinned, getPosition(pinned, run.fallback, NO_STEP));
+      // What is asked after a run counts for its last step, so the same model is asked.
+      const definition = applyFallback(pinned, run.fallback?.position ?? 0);
       if (definition.settings.bypass_memory) return 0;
       const selected = await addPresentPrices({ ports, run, definition }, await ports.selectAnswerer(run, definition));
       // Nobody is asked for a price or another budget after the run has answered.
-      if (findUncountable(run, definition, selected.prices)) return 0;
+      if (findUncountable(run, definition, selected)) return 0;
       const input = {
         task_id,
         model: definition.model,
@@ -102,7 +100,7 @@ async function storeFacts(
 ): Promise<number> {
   const { runtime, prices } = selected;
   const recordUsage = (answer: Answered, events: NewEvent[] = []) =>
-    ports.runs.note(run, { usage: toUsage(answer, { asked: getAskedModel(definition), prices }), reservation, events });
+    ports.runs.note(run, { usage: toUsage(answer, toPricing(definition, prices)), reservation, events });
   const { so_far, addPiece, report } = followUsage(tokens);
   const { reply } = await runtime
     .exchange({ ...input, report, reportHidden: addPiece }, addPiece, signal)

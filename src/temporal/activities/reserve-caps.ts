@@ -8,6 +8,7 @@ import {
   explainWarning,
 } from '../../domain/caps.ts';
 import { type Definition, getAskedModel, type ModelPrices } from '../../domain/definition.ts';
+import { listUnpricedOf } from '../../domain/unpriced.ts';
 import { createTaskEvents, DEFAULT_MODEL, type NewEvent } from '../../events/task-events.ts';
 import type { SelectedRuntime } from '../../runtimes/select.ts';
 import type { CapStore } from '../../store/runs/caps.ts';
@@ -40,7 +41,7 @@ export class RunWaits extends Error {}
 /** Returns the model that a run asks, with those that have answered it without a price. */
 export const toCalledModel = (run: OpenRun, definition: Definition, prices: ModelPrices): CalledModel => ({
   asked: getAskedModel(definition),
-  answered: run.unpriced_models ?? [],
+  answered: listUnpricedOf(run.unpriced_models ?? [], definition.provider?.id),
   prices,
 });
 

@@ -1,8 +1,16 @@
 import { ApplicationFailure } from '@temporalio/activity';
 import { estimateTokens } from '../../domain/context-window.ts';
-import { type Definition, getAskedModel, type ModelPrices } from '../../domain/definition.ts';
+import { type Definition, getAskedModel } from '../../domain/definition.ts';
 import { storable } from '../../domain/transcript.ts';
-import { describeUnpriced, findUncountable, findWithoutPrice, limitsDollars } from '../../domain/unpriced.ts';
+import {
+  describeUnpriced,
+  findUncountable,
+  findWithoutPrice,
+  limitsDollars,
+  listOtherProviders,
+  listUnpricedOf,
+  type PresentProvider,
+} from '../../domain/unpriced.ts';
 import { createTaskEvents } from '../../events/task-events.ts';
 import type { SelectedRuntime } from '../../runtimes/select.ts';
 import type { OpenRun, RunStore } from '../../store/runs/runs.ts';
@@ -11,8 +19,8 @@ import { staleAttempt } from './attempt.ts';
 
 export interface PricePorts {
   runs: Pick<RunStore, 'wait'>;
-  /** Returns what the models of a provider cost now; nothing if it was deleted. */
-  findPresentPrices(provider_id: string): Promise<ModelPrices>;
+  /** Returns a provider with what its models cost now; null if it was deleted. */
+  findPresentProvider(provider_id: string): Promise<PresentProvider | null>;
   now(): string;
 }
 
@@ -28,14 +36,16 @@ interface Asking {
  * a price since.
  */
 export async function addPresentPrices(
-  { ports, run, definition }: Pick<Asking, 'run' | 'definition'> & { ports: Pick<PricePorts, 'findPresentPrices'> },
+  { ports, run, definition }: Pick<Asking, 'run' | 'definition'> & { ports: Pick<PricePorts, 'findPresentProvider'> },
   selected: SelectedRuntime,
 ): Promise<SelectedRuntime> {
   const { provider } = definition;
   const is_limited = run.has_caps || limitsDollars(run.budget ?? definition.budget);
-  const isPriced = () => findWithoutPrice(getAskedModel(definition), run.unpriced_models ?? [], selected.prices) === undefined;
+  const answered = listUnpricedOf(run.unpriced_models ?? [], provider?.id);
+  const isPriced = () => findWithoutPrice(getAskedModel(definition), answered, selected.prices) === undefined;
   if (!provider || !is_limited || isPriced()) return selected;
-  return { ...selected, prices: { ...(await ports.findPresentPrices(provider.id)), ...selected.prices } };
+  const present = await ports.findPresentProvider(provider.id);
+  return { ...selected, prices: { ...present?.prices, ...selected.prices } };
 }
 
 /**
@@ -47,7 +57,7 @@ export async function requirePrices(
   { prices }: Pick<SelectedRuntime, 'prices'>,
   texts: readonly string[],
 ): Promise<'go' | 'waiting'> {
-  const unpriced = findUncountable(run, definition, prices);
+  const unpriced = findUncountable(run, definition, { prices, others: await loadOthers({ ports, run, definition }) });
   if (!unpriced) return 'go';
   const { on_exhausted } = (run.budget ?? definition.budget)!;
   const tokens = texts.reduce((sum, text) => sum + estimateTokens(text), 0);
@@ -60,4 +70,12 @@ export async function requirePrices(
   if (!(await ports.runs.wait(run, { step, events }))) throw staleAttempt();
   if (waits) return 'waiting';
   throw ApplicationFailure.nonRetryable(reason, UNPRICED_HALT);
+}
+
+/** Returns the other providers whose answers had no price at that time, as they are now, by their ids. */
+async function loadOthers({ ports, run, definition }: Omit<Asking, 'step'>): Promise<Map<string, PresentProvider>> {
+  if (!limitsDollars(run.budget ?? definition.budget)) return new Map();
+  const ids = listOtherProviders(run, definition.provider?.id);
+  const found = await Promise.all(ids.map(async (id) => [id, await ports.findPresentProvider(id)] as const));
+  return new Map(found.flatMap(([id, provider]) => (provider ? [[id, provider]] : [])));
 }

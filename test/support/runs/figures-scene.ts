@@ -5,6 +5,7 @@ import type { SecretWorld } from '../contract/secret-world.ts';
 import { asks, fails, says } from '../peers/model-server.ts';
 import { until } from '../until.ts';
 import { openEvaluations } from './evaluations.ts';
+import { outOfQuota } from './fallbacks.ts';
 import { startOfPeriod } from './figures.ts';
 import { reaches } from './run-facts.ts';
 
@@ -16,6 +17,7 @@ export const PRICES = { '*': { input: 2, output: 11, cache_read: 0.3, cache_writ
 export const REPORTED = [
   { prompt_tokens: 10_007, completion_tokens: 211, prompt_tokens_details: { cached_tokens: 3_001, cache_write_tokens: 1_103 } },
   { prompt_tokens: 20_011, completion_tokens: 401, prompt_tokens_details: { cached_tokens: 7_001, cache_write_tokens: 503 } },
+  { prompt_tokens: 30_011, completion_tokens: 601, prompt_tokens_details: { cached_tokens: 9_001, cache_write_tokens: 701 } },
 ];
 
 const LOOK = 'EFFECT = "read"\ndef look(n: int) -> int:\n    """Looks."""\n    return n * 2\n';
@@ -91,8 +93,14 @@ async function makePerson(client: Client, name: string, base_url: string): Promi
   return person;
 }
 
-/** Makes runs of Alice's first workflow through the product: with calls that succeed and fail, one that fails, and one that waits. */
-async function runForReal({ here, alice: client, model }: SecretWorld, { workflows: [workflow_id], agents: [agent_id] }: Person) {
+/**
+ * Makes runs of Alice's first workflow through the product: with calls that succeed and fail, one that fails, one that falls back to
+ * her other provider, and one that waits.
+ */
+async function runForReal(
+  { here, alice: client, model }: SecretWorld,
+  { workflows: [workflow_id], agents: [agent_id], providers: [, other_provider] }: Person,
+) {
   const prompt = async (more: object = {}) =>
     (await client.ok(client.post(`/api/workflows/${workflow_id}/prompt`, { prompt: 'Do it.', ...more }), 201)).task_id as string;
   const end = async (task_id: string) => {
@@ -102,7 +110,7 @@ async function runForReal({ here, alice: client, model }: SecretWorld, { workflo
   const form = new FormData();
   form.set('file', new File(['x'.repeat(1_511)], 'notes.txt'));
   const { id: attachment } = await client.ok(client.post('/api/attachments', form), 201);
-  const [first, second] = REPORTED;
+  const [first, second, third] = REPORTED;
   model.script(
     fails(500),
     asks({ name: 'alice_look', args: { n: 2 } }, { name: 'alice_find', args: { n: 3 }, id: 'b' }),
@@ -114,6 +122,9 @@ async function runForReal({ here, alice: client, model }: SecretWorld, { workflo
   const forked = (await client.ok(client.post(`/api/tasks/${completed}/fork`, { from_step: 2 }), 201)).task_id as string;
   model.script(says('Again.', { usage: second! }));
   await end(forked);
+  await client.ok(client.put(`/api/agents/${agent_id}`, { fallbacks: [{ on: ['quota'], provider_id: other_provider }] }));
+  model.script(asks({ name: 'alice_look', args: { n: 7 } }), outOfQuota, says('Fourteen.', { usage: third! }));
+  const fallen = await end(await prompt());
   await client.ok(client.put(`/api/agents/${agent_id}`, { approval_tools: ['alice_look'] }));
   model.script(
     asks({ name: 'alice_look', args: { n: 5 } }),
@@ -127,7 +138,7 @@ async function runForReal({ here, alice: client, model }: SecretWorld, { workflo
   await end(approved);
   const waiting = await prompt();
   await reaches(here, waiting, { status: 'waiting' });
-  return { completed, failed, forked, approved, waiting };
+  return { completed, failed, forked, fallen, approved, waiting };
 }
 
 interface Bulk {
@@ -165,6 +176,7 @@ async function writeRuns({ sql, insert, primes }: Bulk, person: Person, count: n
           errors: index % 7 === 3 ? step : 0,
           fallback: index % 5 === 2 ? step : 0,
           model: MODELS[(index + step) % 3],
+          provider_id: index % 5 === 2 ? person.providers[step % 2] : null,
         },
         ...{ finish: 'stop', total_in: take() * 10, total_out: take(), cache_read: take(), cache_write: take() },
         ...{

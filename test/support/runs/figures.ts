@@ -162,21 +162,60 @@ const GROUPS: Record<string, (record: Record_, row: Row) => string | null> = {
 };
 export const USAGE_BY = Object.keys(GROUPS);
 
-const toUsageRow = (key: string | null, at: string | null, rows: readonly Row[]) => ({
+/** What a run, or an answer of it, counts in a report. */
+interface Counted extends Row {
+  key: string | null;
+  task: Row;
+}
+
+const COUNTED = ['total_in', 'total_out', 'cache_read', 'cache_write', 'premium_requests', 'cost'];
+const PLACES = ['model', 'provider'];
+
+/** Returns what a run counts, by the groups of a report: by model and by provider, what each of them answered. */
+function listCounted(record: Record_, task: Row, by: string): Counted[] {
+  const own_key = GROUPS[by]!(record, task);
+  const estimated = task.usage_estimated as boolean;
+  const unpriced = task.unpriced_models.length > 0;
+  const whole = { ...task, task, key: own_key, estimated, unpriced };
+  if (!PLACES.includes(by)) return [whole];
+  const answers = ownRows(record.task_steps, [task])
+    .map(({ row }) => row)
+    .filter((row) => row.finish !== null || row.total_in > 0 || row.total_out > 0 || row.cost > 0)
+    .map(
+      (row) =>
+        ({
+          ...row,
+          premium_requests: 0,
+          task,
+          key: (by === 'model' ? row.model : row.provider_id) ?? own_key,
+        }) as unknown as Counted,
+    );
+  const rest = Object.fromEntries(COUNTED.map((field) => [field, task[field] - sumOf(answers, field)]));
+  const flags = {
+    estimated: estimated && !answers.some((answer) => answer.estimated),
+    unpriced: unpriced && !answers.some((answer) => answer.unpriced),
+  };
+  const has_rest = flags.estimated || flags.unpriced || COUNTED.some((field) => field !== 'cost' && rest[field] !== 0);
+  return answers.length === 0 || has_rest ? [...answers, { ...rest, ...flags, task, key: own_key }] : answers;
+}
+
+/** A run that two models answered is a run of each, also where both are among the others. */
+const countRuns = (rows: readonly Counted[], matches: (row: Counted) => boolean = () => true) =>
+  new Set(rows.filter(matches).map(({ key, task }) => `${task.id} ${key}`)).size;
+
+const toUsageRow = (key: string | null, at: string | null, rows: readonly Counted[]) => ({
   key,
   at,
-  runs: rows.length,
-  completed: count(rows, ({ status }) => status === 'completed'),
-  failed: count(rows, ({ status }) => status === 'failed'),
-  halted: count(rows, ({ status }) => status === 'halted'),
-  estimated: count(rows, ({ usage_estimated }) => usage_estimated),
-  unpriced: count(rows, ({ unpriced_models }) => unpriced_models.length > 0),
-  ...Object.fromEntries(
-    ['total_in', 'total_out', 'cache_read', 'cache_write', 'premium_requests'].map((field) => [field, sumOf(rows, field)]),
-  ),
+  runs: countRuns(rows),
+  completed: countRuns(rows, ({ task }) => task.status === 'completed'),
+  failed: countRuns(rows, ({ task }) => task.status === 'failed'),
+  halted: countRuns(rows, ({ task }) => task.status === 'halted'),
+  estimated: countRuns(rows, ({ estimated }) => estimated),
+  unpriced: countRuns(rows, ({ unpriced }) => unpriced),
+  ...Object.fromEntries(COUNTED.map((field) => [field, sumOf(rows, field)])),
   cost: shownCost(
     sumOf(rows, 'cost'),
-    count(rows, ({ unpriced_models }) => unpriced_models.length > 0),
+    countRuns(rows, ({ unpriced }) => unpriced),
   ),
 });
 type UsageRow = ReturnType<typeof toUsageRow>;
@@ -193,14 +232,9 @@ interface Grouping {
 
 /** Returns the rows of a usage report, those of UTC for intervals. */
 export function toUsageRows(record: Record_, query: UsageQuery, { by, interval, most }: Grouping) {
-  const ended = endedTasks(record, query);
-  const keyOf = (row: Row) => GROUPS[by]!(record, row);
-  const groups = [
-    ...Map.groupBy(
-      ended.filter((row) => keyOf(row) !== null),
-      keyOf,
-    ),
-  ].map(([key, rows]) => toUsageRow(key, null, rows));
+  const counted = endedTasks(record, query).flatMap((task) => listCounted(record, task, by));
+  const named = counted.filter(({ key }) => key !== null);
+  const groups = [...Map.groupBy(named, ({ key }) => key)].map(([key, rows]) => toUsageRow(key, null, rows));
   const largest = new Set(
     groups
       .toSorted(compareRows)
@@ -212,7 +246,7 @@ export function toUsageRows(record: Record_, query: UsageQuery, { by, interval, 
     const length = interval === 'hour' ? HOUR_MS : 24 * HOUR_MS;
     return new Date(Math.floor(completed_at.getTime() / length) * length).toISOString();
   };
-  const cells = Map.groupBy(ended, (row) => JSON.stringify([largest.has(keyOf(row)) ? keyOf(row) : null, atOf(row)]));
+  const cells = Map.groupBy(counted, ({ key, task }) => JSON.stringify([largest.has(key) ? key : null, atOf(task)]));
   return [...cells].map(([cell, rows]) => toUsageRow(...(JSON.parse(cell) as [string, string]), rows)).toSorted(compareRows);
 }
 

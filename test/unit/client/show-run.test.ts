@@ -80,10 +80,23 @@ describe('a run that is followed', () => {
     ['approval_requested', 'It waits for you: perdura approve t1 (or deny)\n'],
     ['question_asked', expect.stringContaining('It waits for your answer: give it on the page of the run')],
     ['tool_call', ''],
-  ])('that reports %s notes what to do', async (event, errors) => {
+    [
+      'unpriced_model',
+      'It waits for a price of large at gateway: set it there and send the budget again with POST /api/tasks/t1/budget, or send one with max_tokens instead of max_cost_usd\n',
+      { on_exhausted: 'wait', model: 'large', provider: 'gateway' },
+    ],
+    [
+      'unpriced_model',
+      expect.stringContaining('a price of its default model at the default runtime'),
+      { on_exhausted: 'wait', model: null, provider: null },
+    ],
+    ['unpriced_model', '', { on_exhausted: 'halt', model: 'large', provider: 'gateway' }],
+    ['budget_exhausted', 'It waits for a higher budget: POST /api/tasks/t1/budget\n', { on_exhausted: 'wait' }],
+    ['budget_exhausted', '', { on_exhausted: 'halt' }],
+  ])('that reports %s notes what to do', async (event, errors, data?: object) => {
     const printed = listen();
     await follow(async function* () {
-      yield toEvent('log', { event, detail: '' });
+      yield toEvent('log', { event, detail: '', ...data });
     });
     expect(printed).toEqual({ out: '', errors });
   });

@@ -3,6 +3,7 @@ import type { Definition } from '../../../src/domain/definition.ts';
 import {
   applyFallback,
   findNext,
+  findReturn,
   findUnusable,
   formatPlace,
   getPosition,
@@ -30,6 +31,7 @@ const definition = (on: FallbackReason[][], more: object = {}) =>
     fallbacks: on.map((reasons, index) => ({ on: reasons, model: null, provider: provider(`p${index + 1}`) })),
     ...more,
   }) as unknown as Definition;
+const begin = (step: number) => ({ step, attempts: 0 });
 const at = (position: number, more: Partial<RunFallback> = {}): RunFallback => ({
   ...{ position, step: 2, reason: 'quota', failures: [], seconds: 0, answered: {} },
   ...more,
@@ -70,22 +72,32 @@ describe('the reason of a failure', () => {
 describe('the model that a step asks', () => {
   it('is the run’s own until it has left it, and then the fallback for its rest', () => {
     const pinned = definition([['quota']]);
-    expect([getPosition(pinned, null, 7), getPosition(pinned, at(1, { seconds: 86_400 }), 7)]).toEqual([0, 1]);
+    expect([getPosition(pinned, null, begin(7)), getPosition(pinned, at(1, { seconds: 86_400 }), begin(7))]).toEqual([0, 1]);
   });
 
   it('is the own one again once the minutes are over, but never at the step of the switch', () => {
     const pinned = definition([['quota']], { fallback_minutes: 3 });
-    const asked = [179, 180, 181].map((seconds) => getPosition(pinned, at(1, { seconds }), 3));
+    const asked = [179, 180, 181].map((seconds) => getPosition(pinned, at(1, { seconds }), begin(3)));
     expect(asked).toEqual([1, 0, 0]);
-    expect(getPosition(pinned, at(1, { seconds: 181 }), 2)).toBe(1);
+    expect(getPosition(pinned, at(1, { seconds: 181 }), begin(2))).toBe(1);
+  });
+
+  it('is the same at all attempts of a step, although the minutes are over meanwhile', () => {
+    const pinned = definition([['quota']], { fallback_minutes: 3 });
+    const asked = [0, 1, 2].map((attempts) => getPosition(pinned, at(1, { seconds: 181 }), { step: 3, attempts }));
+    expect(asked).toEqual([0, 1, 1]);
+    expect(findReturn(at(1), 1, 3)).toBeNull();
+    const returned = findReturn(at(1), 0, 3);
+    expect(returned).toEqual({ position: 0, step: 3, reason: 'quota', failures: [] });
+    expect(getPosition(pinned, at(0, { ...returned, seconds: 1 }), { step: 3, attempts: 1 })).toBe(0);
     const briefly = definition([['quota']], { fallback_minutes: 0 });
-    expect(getPosition(briefly, at(1), 3)).toBe(0);
+    expect(getPosition(briefly, at(1), begin(3))).toBe(0);
   });
 
   it('is never a session again that another model has left behind', () => {
     const session = provider('own', { provider_type: 'anthropic' });
     const pinned = definition([['quota']], { fallback_minutes: 0, provider: session });
-    expect(getPosition(pinned, at(1, { seconds: 60 }), 3)).toBe(1);
+    expect(getPosition(pinned, at(1, { seconds: 60 }), begin(3))).toBe(1);
   });
 
   it('has its own provider, model and limits; the rest of the definition stays', () => {

@@ -98,9 +98,9 @@ export async function createActivityPorts(
     definition,
     now,
     openRuntime: openRuntime,
-    async findPresentPrices(provider_id) {
+    async findPresentProvider(provider_id) {
       const provider = await store.providers.find(provider_id);
-      return provider ? getPrices(provider) : {};
+      return provider && { name: provider.name, prices: getPrices(provider) };
     },
     default_model: setting.default_runtime.model,
     selectAnswerer: (run, { provider, exchange_limits }) =>

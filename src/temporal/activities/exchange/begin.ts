@@ -1,4 +1,5 @@
 import { isVendor, type OfferedTool } from '../../../domain/definition.ts';
+import { applyFallback, findReturn, formatPlace, toPlace } from '../../../domain/fallback.ts';
 import type { TranscriptMessage } from '../../../domain/transcript.ts';
 import { DENIAL, formatReminder, REMINDER_POSITION } from '../../../domain/transcript.ts';
 import { createTaskEvents, DEFAULT_MODEL, type NewEvent } from '../../../events/task-events.ts';
@@ -88,9 +89,10 @@ async function buildKnownTools({ ports, run, definition }: ExchangeAttempt, sign
 }
 
 /** Claims the step for this attempt. Returns the number of its last event; null if another attempt was quicker. */
-function claimStep({ ports, run, order }: ExchangeAttempt, opening: Context, takeover: AbortController) {
+function claimStep({ ports, run, order, position }: ExchangeAttempt, opening: Context, takeover: AbortController) {
   const { step, turns, denied } = order;
-  return ports.runs.begin(run, { step, turns, denied, ...opening }).catch((error) => {
+  const fallback = findReturn(run.fallback, position, step);
+  return ports.runs.begin(run, { step, turns, denied, fallback, ...opening }).catch((error) => {
     // The step may not be recorded, so nothing may be published: stop the model call.
     takeover.abort(error);
     throw error;
@@ -104,7 +106,7 @@ function giveWay(takeover: AbortController): never {
 }
 
 /** Returns new messages for the model and their events, which are written before the model is called. */
-function buildOpening({ ports, run, definition, order }: ExchangeAttempt, context: Context): Context {
+function buildOpening({ ports, run, pinned, position, definition, order }: ExchangeAttempt, context: Context): Context {
   const { log, status, message } = createTaskEvents(run.task_id, ports.now);
   const messages: TranscriptMessage[] = [...context.messages];
   const events: NewEvent[] = [];
@@ -128,6 +130,11 @@ function buildOpening({ ports, run, definition, order }: ExchangeAttempt, contex
   }
   if (run.status !== 'running' && run.messages.length > 0) events.push(status('running', order.turns));
   if (run.attempts > 0) events.push(log('attempt_reset', 'The step is retried; drop its unfinished text', { step: order.step }));
+  if (findReturn(run.fallback, position, order.step)) {
+    const from = applyFallback(pinned, run.fallback!.position);
+    const sentence = `${pinned.fallback_minutes} minutes are over; asking ${formatPlace(pinned, position)} again`;
+    events.push(log('fallback_ended', sentence, { step: order.step, from: toPlace(from), to: toPlace(definition) }));
+  }
   events.push(log('model_call', definition.model ?? DEFAULT_MODEL, { step: order.step }));
   return { messages, events };
 }

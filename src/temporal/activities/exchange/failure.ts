@@ -1,11 +1,10 @@
 import { ApplicationFailure } from '@temporalio/activity';
-import { getAskedModel } from '../../../domain/definition.ts';
 import { applyFallback, type FallbackState, findNext, formatPlace, sumFailures, toPlace } from '../../../domain/fallback.ts';
 import { findReason } from '../../../domain/fallback-reasons.ts';
 import { listHostedTools, runsHosted } from '../../../domain/hosted-tools.ts';
 import type { ModelFailure } from '../../../domain/model-failure.ts';
 import { storable } from '../../../domain/transcript.ts';
-import { addUsage, NO_USAGE, toUsage } from '../../../domain/usage.ts';
+import { addUsage, NO_USAGE, toPricing, toUsage } from '../../../domain/usage.ts';
 import { createTaskEvents, type NewEvent } from '../../../events/task-events.ts';
 import { retryWhileDown, staleAttempt } from '../attempt.ts';
 import { listSettingEvents } from '../offered.ts';
@@ -31,7 +30,7 @@ export async function noteFailure(
   const left = { position, at: run.fallback, step: order.step, failure: { code, message, reason: findReason(failure) } };
   const next = final ? findNext(pinned, left) : null;
   const { log, usage } = createTaskEvents(run.task_id, ports.now);
-  const attempt_usage = answer ? toUsage(answer, { asked: getAskedModel(definition), prices }) : NO_USAGE;
+  const attempt_usage = answer ? toUsage(answer, toPricing(definition, prices)) : NO_USAGE;
   const wait = `asking again in ${(delay_ms / 1_000).toFixed(1)} s`;
   const retried = log(code === 'rate_limited' ? 'rate_limited' : 'retry', `${message}; ${wait}`, {
     step: order.step,

@@ -46,7 +46,7 @@ export async function exchangeStep(
   const missing = findStepGap(order, opened);
   if (missing) return parkRunBehind(ports, opened, missing);
   const pinned = await ports.definition(opened.definition_hash);
-  const position = getPosition(pinned, opened.fallback, order.step);
+  const position = getPosition(pinned, opened.fallback, { step: order.step, attempts: opened.attempts });
   const definition = applyFallback(pinned, position);
   const run = await openFor(ports, opened, { position, definition });
   const work: ExchangeAttempt = { ports, run, pinned, position, definition, order, reservation: null };

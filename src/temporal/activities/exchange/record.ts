@@ -1,5 +1,5 @@
 import { ApplicationFailure } from '@temporalio/activity';
-import { getAskedModel, type OfferedTool } from '../../../domain/definition.ts';
+import type { OfferedTool } from '../../../domain/definition.ts';
 import { isUnknownFinish } from '../../../domain/finish.ts';
 import { parseResponse } from '../../../domain/json-answers.ts';
 import { invalidAnswer, repairRequest } from '../../../domain/output-schema.ts';
@@ -8,7 +8,7 @@ import type { ExchangeResult, PlannedCall } from '../../../domain/run-loop.ts';
 import { asksFirst } from '../../../domain/tool-guards.ts';
 import { findMeantTool } from '../../../domain/tool-names.ts';
 import { REPAIR_POSITION, storable, type TranscriptMessage, toCallId } from '../../../domain/transcript.ts';
-import { addUsage, toUsage } from '../../../domain/usage.ts';
+import { addUsage, toPricing, toUsage } from '../../../domain/usage.ts';
 import { createTaskEvents, type NewEvent } from '../../../events/task-events.ts';
 import type { ModelReply } from '../../../runtimes/runtime.ts';
 import type { SelectedRuntime } from '../../../runtimes/select.ts';
@@ -81,7 +81,7 @@ async function buildEntry(
   const rejected = final ? await findRejection(work, content) : null;
   const output_format = definition.output_schema ? 'json' : definition.settings.output_format;
   const tool_calls = calls.map(({ call_id, name, arguments: args }) => ({ call_id, name, arguments: args }));
-  const attempt_usage = toUsage(reply, { asked: getAskedModel(definition), prices: selected.prices });
+  const attempt_usage = toUsage(reply, toPricing(definition, selected.prices));
   const texts = [...piecesOfText(content, DELTA_CHARACTERS)].map((piece) => delta(piece));
   const resent = [log('attempt_reset', 'The whole text is sent again', { step: order.step }), ...texts];
   const entry: StepRecord = {
