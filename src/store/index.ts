@@ -40,6 +40,7 @@ import { epochStore } from './runs/epoch.ts';
 import { evaluationStore } from './runs/evaluations.ts';
 import { eventStore } from './runs/events.ts';
 import { forkStore } from './runs/forks.ts';
+import { inboxStore } from './runs/inbox.ts';
 import { inspectionStore } from './runs/inspection.ts';
 import { namedWindows } from './runs/named-windows.ts';
 import { findSnapshot, pinProvider } from './runs/pin.ts';
@@ -157,6 +158,7 @@ export function createStore({
     rates: providerRates(pool),
     windows: namedWindows(pool),
     modelCatalogue: modelCatalogueStore(pool),
+    inbox: inboxStore(pool),
     inspection: inspectionStore(prisma),
     forks: forkStore(pool),
     events: eventStore(pool),

@@ -13,7 +13,13 @@ const RUNS = [
   { prompt: 'Pay the invoice of March', answer: says('Paid it to the plumber.'), cost: 0.5, seconds: 4, tokens: 10 },
   { prompt: 'Pay the invoice of April', answer: fails(400, { message: 'unknown deployment' }), cost: 0, seconds: 1, tokens: 0 },
   { prompt: 'Write to the landlord', answer: says('Dear landlord'), cost: 0.5, seconds: 4, tokens: 10 },
-  { prompt: 'Grüße an die Nachbarn: 日本語の返金 😀, RF-0311, 5 %_a\\b', answer: says('Hallo!'), cost: 2, seconds: 9, tokens: 90 },
+  {
+    prompt: 'Grüße an die Nachbarn: 日本語の返金 😀, RF-0311, 5 %_a\\b',
+    answer: says('Hallo!'),
+    cost: 2,
+    seconds: 9,
+    tokens: 90,
+  },
   { prompt: 'Pay nobody', answer: fails(400, { message: 'unknown deployment' }), cost: 0, seconds: 1, tokens: 0 },
 ];
 
