@@ -42,6 +42,7 @@ export type InboxItem = z.output<typeof InboxItem>;
 
 const InboxQuery = ListQuery.extend({
   kind: z.enum(INBOX_KINDS).optional(),
+  task_id: Id.optional(),
   workflow_id: Id.optional(),
   agent_id: Id.optional(),
   tool: z.string().optional().meta({ description: 'The name of the tool, whole' }),

@@ -89,6 +89,7 @@ describe('what runs wait for', () => {
   it.each([
     ['kind', () => ({ kind: 'budget' }), [2]],
     ['another kind', () => ({ kind: 'question' }), []],
+    ['run', () => ({ task_id: spent }), [2]],
     ['workflow', () => ({ workflow_id: poor }), [2]],
     ['agent', () => ({ agent_id: shop.agent_id }), [0, 1]],
     ['tool', () => ({ tool: shop.name }), [0, 1]],
@@ -105,7 +106,7 @@ describe('what runs wait for', () => {
     while (next) {
       const page = await here.alice.get(next);
       expect(page.headers.get('x-total-count')).toBe('3');
-      seen.push(...idsOf(page.body));
+      seen.push(...idsOf(page.body as unknown as InboxItem[]));
       next = /<([^>]+)>; rel="next"/.exec(page.headers.get('link') ?? '')?.[1] ?? null;
     }
     expect(seen).toEqual(all);

@@ -3,8 +3,8 @@ import { runBundles } from '../../contracts/run-bundles.ts';
 import { type Task, tasks } from '../../contracts/tasks.ts';
 import { isTerminal } from '../../domain/statuses.ts';
 import { useAct } from '../api/queries.ts';
+import { Confirm } from '../ui/confirm.tsx';
 import { DownloadButton } from '../ui/download.tsx';
-import { Failure } from '../ui/states.tsx';
 import { AddToDataset } from './add-to-dataset.tsx';
 import { CompareButton } from './compare-button.tsx';
 import { ForkButton } from './fork.tsx';
@@ -16,17 +16,6 @@ export function RunActions({ task, status }: { task: Task; status: string }) {
   return (
     <>
       <Group gap="xs">
-        {!isTerminal(status) && (
-          <Button
-            color="red"
-            loading={halt.isPending}
-            data-needs={halt.needs}
-            disabled={halt.isSuccess}
-            onClick={() => halt.mutate({ params: { id: task.id } })}
-          >
-            {halt.isSuccess ? 'Halting …' : 'Halt'}
-          </Button>
-        )}
         <RunAgain task={task} />
         {task.steps > 0 && <ForkButton task={task} />}
         <CompareButton task={task} />
@@ -45,8 +34,21 @@ export function RunActions({ task, status }: { task: Task; status: string }) {
             Temporal UI ↗
           </Button>
         )}
+        {!isTerminal(status) && (
+          <Confirm
+            label={halt.isSuccess ? 'Halting' : 'Halt'}
+            title="Halt this run?"
+            disabled={halt.isSuccess}
+            needs={halt.needs}
+            act={() => halt.mutateAsync({ params: { id: task.id } })}
+            problem={halt.error}
+            busy={halt.isPending}
+          >
+            It ends within seconds and keeps its text and its usage. A tool call in progress is stopped, and may have taken
+            effect. A halted run cannot continue, but you can fork it.
+          </Confirm>
+        )}
       </Group>
-      {halt.error && <Failure problem={halt.error} />}
     </>
   );
 }

@@ -28,10 +28,11 @@ const OPEN = `open AS (
 
 export const listInbox = statement(
   'list_inbox',
-  ['owner', 'kind', 'workflow_id', 'agent_id', 'tool', 'after_time', 'after_id', 'most'],
+  ['owner', 'kind', 'task_id', 'workflow_id', 'agent_id', 'tool', 'after_time', 'after_id', 'most'],
   `WITH ${OPEN},
     matching AS MATERIALIZED (
-      SELECT * FROM open WHERE (:kind::text IS NULL OR kind = :kind) AND (:workflow_id::uuid IS NULL OR workflow_id = :workflow_id)
+      SELECT * FROM open WHERE (:kind::text IS NULL OR kind = :kind) AND (:task_id::uuid IS NULL OR task_id = :task_id)
+        AND (:workflow_id::uuid IS NULL OR workflow_id = :workflow_id)
         AND (:agent_id::uuid IS NULL OR agent_id = :agent_id) AND (:tool::text IS NULL OR tool = :tool)),
     page AS (
       SELECT id, kind, task_id, call_id, tool, effect, left(arguments, ${SHOWN_ARGUMENTS}) AS arguments,

@@ -51,12 +51,13 @@ const SCREENS = {
   TokenPanel: 'resources/panels/token-panel.tsx',
   Transcript: 'runs/transcript.tsx',
   Versions: 'workflows/versions.tsx',
-  Waiting: 'overview/waiting.tsx',
+  Waiting: 'inbox/waiting.tsx',
 } as const;
 /** Those that are the default export of their file. */
 const PAGES = {
   EvaluationPage: 'datasets/evaluation-page.tsx',
   Tasks: 'runs/tasks.tsx',
+  InboxPage: 'inbox/inbox-page.tsx',
   Usage: 'usage/usage.tsx',
   WorkflowPage: 'workflows/workflow-page.tsx',
 } as const;
