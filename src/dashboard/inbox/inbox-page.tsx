@@ -33,11 +33,9 @@ export default function InboxPage() {
   return (
     <Page title="Inbox">
       <InboxFilters wanted={wanted} />
-      {items.length > 0 && (
-        <SelectionBar selection={selection} items={items} label="Selected decisions">
-          <ReviewButton action={APPROVE} count={approvals.length} read={async () => listApprovals(client, approvals)} />
-        </SelectionBar>
-      )}
+      <SelectionBar selection={selection} items={items} label="Selected decisions">
+        <ReviewButton action={APPROVE} count={approvals.length} read={async () => listApprovals(client, approvals)} />
+      </SelectionBar>
       <ListTable
         query={query}
         columns={[selectColumn(selection, nameItem), ...INBOX_COLUMNS]}

@@ -49,9 +49,10 @@ interface SelectionBarProps<T extends { id: string }> {
 /** Selects all items that are shown, or none, and holds the actions on those that are selected. */
 export function SelectionBar<T extends { id: string }>({ selection, items, label, children }: SelectionBarProps<T>) {
   const { selected, set, clear } = selection;
-  const all = items.length > 0 && selected.length === items.length;
+  const all = selected.length === items.length;
+  // Hidden, not removed: an open dialog of an action stays when its action empties the list.
   return (
-    <Group gap="xs" role="group" aria-label={label}>
+    <Group gap="xs" role="group" aria-label={label} {...(items.length === 0 && { display: 'none' })}>
       <Checkbox
         size="xs"
         label={selected.length === 0 ? 'Select all shown' : `${selected.length} selected`}

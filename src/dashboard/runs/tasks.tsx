@@ -48,7 +48,7 @@ function Found({ wanted }: { wanted: ReturnType<typeof useFilters> }) {
   return (
     <>
       <Errors wanted={wanted} />
-      {items.length > 0 && <BulkBar selection={selection} items={items} />}
+      <BulkBar selection={selection} items={items} />
       <ListTable
         query={query}
         columns={[selectColumn(selection, nameTask), ...taskColumns]}
