@@ -99,7 +99,8 @@ describe('what runs wait for', () => {
     expect(idsOf(await listInbox(query()))).toEqual(places.map((place) => all[place]));
   });
 
-  it('is counted, and paged without gaps', async () => {
+  it('is counted, and paged without gaps, also among decisions of one moment', async () => {
+    await here.sql(`UPDATE tool_calls SET waiting_since = '2026-11-03T05:07:11Z' WHERE task_id = '${both}'`);
     const all = idsOf(await listInbox());
     const seen: string[] = [];
     let next: string | null = '/api/inbox?limit=1';

@@ -192,7 +192,7 @@ const PLAIN = new Set(
     'cron time_zone jitter_seconds pause_after_failures count count_to scheduled_agents',
     'question_id action state code iss disabled allow_secret_questions',
     ...Object.keys(CallSettingFields),
-    'attachments media_type data above tokens digest file_name fallbacks on fallback_minutes',
+    'attachments media_type data above tokens digest file_name fallbacks on fallback_minutes kind tool',
   ].flatMap((line) => line.split(' ')),
 );
 
