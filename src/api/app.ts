@@ -54,6 +54,7 @@ import { customToolRoutes } from './routes/custom-tools.ts';
 import { datasetRoutes } from './routes/datasets.ts';
 import { type EvaluationServices, evaluationRoutes } from './routes/evaluations.ts';
 import { type GuardrailLimits, guardrailRoutes } from './routes/guardrails.ts';
+import { inboxRoutes } from './routes/inbox.ts';
 import { keyRoutes } from './routes/keys.ts';
 import { knowledgeRoutes } from './routes/knowledge.ts';
 import { mcpRoutes } from './routes/mcps.ts';
@@ -297,6 +298,7 @@ function mountResources(
   workflowRoutes(api, services);
   versionRoutes(api, services, shared_write);
   taskRoutes(api, services);
+  inboxRoutes(api, services);
   scoreRoutes(api, services);
   datasetRoutes(api, services);
   evaluationRoutes(api, services);

@@ -5,6 +5,8 @@ import { Id, ListQuery, Timestamp } from './common.ts';
 export const TASK_SORTS = ['newest', 'oldest', 'cost', 'duration', 'tokens'] as const;
 export type TaskSort = (typeof TASK_SORTS)[number];
 
+const MOST_SEARCH_CHARACTERS = 500;
+
 const Cost = z.coerce.number().min(0).optional();
 
 export const TaskFilterQuery = z.object({
@@ -24,11 +26,12 @@ export const TaskFilterQuery = z.object({
   max_cost: Cost.meta({ description: 'US dollars' }),
   q: z
     .string()
+    .max(MOST_SEARCH_CHARACTERS)
     .optional()
     .meta({
       description:
-        'Words of the prompt, the answer or the error, as in search engines: all of them, `"a phrase"`, `-without`, `this or that`. ' +
-        'The first 50,000 characters of a text are searched',
+        'Parts of the prompt, the answer, the error or the id: all of them, `"a phrase"`, `-without`, `this or that`. One or two letters ' +
+        'are found at the beginning of a word. The first 50,000 characters of a text are searched',
     }),
 });
 export const TaskQuery = ListQuery.extend(TaskFilterQuery.shape).extend({

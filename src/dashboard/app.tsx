@@ -11,6 +11,7 @@ import { Nowhere } from './ui/nowhere.tsx';
 import { Loading } from './ui/states.tsx';
 import { LeaveGuard } from './ui/unsaved.tsx';
 
+const Inbox = lazy(() => import('./inbox/inbox-page.tsx'));
 const Tasks = lazy(() => import('./runs/tasks.tsx'));
 const TaskPage = lazy(() => import('./runs/task-page.tsx'));
 const Playground = lazy(() => import('./playground/playground-page.tsx'));
@@ -54,6 +55,7 @@ function Screens() {
     <Routes>
       <Route path="/" element={<Overview />} />
       <Route path="/make" element={<Make />} />
+      <Route path="/inbox" element={<Inbox />} />
       <Route path="/tasks" element={<Tasks />} />
       <Route path="/tasks/:id" element={<TaskPage />} />
       <Route path="/tasks/:id/playground" element={<Playground />} />

@@ -42,6 +42,7 @@ import { epochStore } from './runs/epoch.ts';
 import { evaluationStore } from './runs/evaluations.ts';
 import { eventStore } from './runs/events.ts';
 import { forkStore } from './runs/forks.ts';
+import { inboxStore } from './runs/inbox.ts';
 import { inspectionStore } from './runs/inspection.ts';
 import { namedWindows } from './runs/named-windows.ts';
 import { type Asker, findSnapshot, pinProvider } from './runs/pin.ts';
@@ -160,6 +161,7 @@ export function createStore({
     rates: providerRates(pool),
     windows: namedWindows(pool),
     modelCatalogue: modelCatalogueStore(pool),
+    inbox: inboxStore(pool),
     inspection: inspectionStore(prisma),
     forks: forkStore(pool),
     events: eventStore(pool),

@@ -37,6 +37,9 @@ const BY_PLACE = ['/v1/conversations/{id}/items'];
 /** Its rows cannot be given another time, nor deleted: test/api/audit.test.ts. */
 const APPENDED = ['/api/audit'];
 
+/** Its rows are of runs that wait: test/temporal/inbox.test.ts. */
+const WAITING = ['/api/inbox'];
+
 const USES = '/api/tokens/{id}/uses';
 const ALERT_EVENTS = '/api/alerts/{id}/events';
 const VERSIONS = '/api/workflows/{id}/versions';
@@ -112,10 +115,10 @@ it('knows every list of the API that has pages', async () => {
   const { paths } = (await here.anonymous.get('/openapi.json')).body as unknown as { paths: Paths };
   const paged = Object.entries(paths).filter(([, { get }]) => get?.parameters?.some(({ name }) => name === 'limit'));
   expect(paged.map(([path]) => path).sort()).toEqual(
-    [...BY_CURSOR, ...BY_ITEM, ...BY_SKIP, ...BY_TIME, ...BY_PLACE, ...APPENDED].sort(),
+    [...BY_CURSOR, ...BY_ITEM, ...BY_SKIP, ...BY_TIME, ...BY_PLACE, ...APPENDED, ...WAITING].sort(),
   );
   const withCursor = paged.filter(([, { get }]) => get?.parameters?.some(({ name }) => name === 'cursor'));
-  expect(withCursor.map(([path]) => path).sort()).toEqual([...BY_CURSOR, ...BY_ITEM, ...APPENDED].sort());
+  expect(withCursor.map(([path]) => path).sort()).toEqual([...BY_CURSOR, ...BY_ITEM, ...APPENDED, ...WAITING].sort());
 });
 
 describe.each(BY_PLACE)('%s', (path) => {

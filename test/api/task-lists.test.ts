@@ -13,7 +13,13 @@ const RUNS = [
   { prompt: 'Pay the invoice of March', answer: says('Paid it to the plumber.'), cost: 0.5, seconds: 4, tokens: 10 },
   { prompt: 'Pay the invoice of April', answer: fails(400, { message: 'unknown deployment' }), cost: 0, seconds: 1, tokens: 0 },
   { prompt: 'Write to the landlord', answer: says('Dear landlord'), cost: 0.5, seconds: 4, tokens: 10 },
-  { prompt: 'Grüße an die Nachbarn', answer: says('Hallo!'), cost: 2, seconds: 9, tokens: 90 },
+  {
+    prompt: 'Grüße an die Nachbarn: 日本語の返金 😀, RF-0311, 5 %_a\\b',
+    answer: says('Hallo!'),
+    cost: 2,
+    seconds: 9,
+    tokens: 90,
+  },
   { prompt: 'Pay nobody', answer: fails(400, { message: 'unknown deployment' }), cost: 0, seconds: 1, tokens: 0 },
 ];
 
@@ -49,6 +55,26 @@ describe('tasks are found', () => {
     [{ q: 'pay -invoice' }, [4]],
     [{ q: 'landlord or nachbarn' }, [3, 2]],
     [{ q: 'grüße' }, [3]],
+    [{ q: 'GRÜSSE' }, []],
+    [{ q: 'nachb' }, [3]],
+    [{ q: 'voice' }, [1, 0]],
+    [{ q: '0311' }, [3]],
+    [{ q: '返金' }, [3]],
+    [{ q: '金返' }, []],
+    [{ q: '日' }, [3]],
+    [{ q: '😀' }, [3]],
+    [{ q: '😁' }, []],
+    [{ q: 'l' }, [2]],
+    [{ q: 'ap' }, [1]],
+    [{ q: 'pr' }, []],
+    [{ q: '%' }, [3]],
+    [{ q: '%_a' }, [3]],
+    [{ q: '_A\\b' }, [3]],
+    [{ q: '_ab' }, []],
+    [{ q: 'pay -ril' }, [4, 0]],
+    [{ q: '-pay' }, [3, 2]],
+    [{ q: '-"pay the"' }, [4, 3, 2]],
+    [{ q: ' ' }, [4, 3, 2, 1, 0]],
     [{ q: 'nothing of the kind' }, []],
     [{ q: `'); DROP TABLE tasks; --` }, []],
     [{ q: '((("' }, []],
@@ -64,6 +90,17 @@ describe('tasks are found', () => {
     [{ sort: 'duration' }, [3, 2, 0, 4, 1]],
   ])('by %j', async (query, expected) => {
     expect(await found(query as unknown as Record<string, string>)).toEqual(expected);
+  });
+
+  it('by any part of their id', async () => {
+    const id = tasks[2]!;
+    expect(await found({ q: id })).toEqual([2]);
+    expect(await found({ q: id.slice(-9).toUpperCase() })).toEqual([2]);
+  });
+
+  it('not by more than 500 characters', async () => {
+    expect(await found({ q: 'q'.repeat(500) })).toEqual([]);
+    expect(await here.alice.get(`/api/tasks?q=${'q'.repeat(501)}`)).toMatchObject({ status: 422 });
   });
 
   it('by workflow and time', async () => {
@@ -139,7 +176,8 @@ it('a cursor of another order is refused', async () => {
 it.each([
   ['%00', 422],
   ['%ED%A0%80', 200],
-  ['x'.repeat(3_000), 200],
+  ['x%20'.repeat(166), 200],
+  ['x'.repeat(3_000), 422],
 ])('words that cannot be stored, or are many, do no harm: %.10s', async (q, status) => {
   expect(await here.alice.get(`/api/tasks?q=${q}`)).toMatchObject({ status });
 });

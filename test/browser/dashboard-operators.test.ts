@@ -1,5 +1,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
+import type { InboxItem } from '../../src/contracts/inbox.ts';
+import type { TaskStep } from '../../src/contracts/tasks.ts';
 import { axe, describeInBrowser, it, long } from '../support/browser/browser.ts';
 import { faultsOf, signInAsAlice } from '../support/browser/dashboard.ts';
 import { clientOf } from '../support/client.ts';
@@ -30,12 +32,17 @@ const rows = (page: Page) => page.getByRole('row');
 const rowOf = (page: Page, text: string) => rows(page).filter({ hasText: text });
 const statusOf = async (task_id: string) => (await here.alice.ok(here.alice.get(`/api/tasks/${task_id}`))).status;
 
+const copyOf = async (workflow_id: string): Promise<string> => {
+  const { agent_id } = await here.alice.ok(here.alice.get(`/api/workflows/${workflow_id}`));
+  return (await here.alice.ok(here.alice.post('/api/workflows', { agent_id, title: 'Copy' }), 201)).id;
+};
+
 describeInBrowser('several selected tasks', () => {
-  it('are halted, approved and sent again, each with its result in its row', async ({ page }) => {
+  it('are shown before they are halted, approved and sent again, each with its result', async ({ page }) => {
     const workflow_id = await here.workflow({
       agent: { builtin_tools: ['manage_todo_list'], approval_tools: ['manage_todo_list'] },
     });
-    here.model.script(asks(TODO));
+    here.model.script(asks(TODO, { ...TODO, id: 'second' }));
     const waiting = await here.prompt(workflow_id, 'Ask me first');
     await until('the approval', async () => (await statusOf(waiting)) === 'waiting');
     here.model.script(hangs('Half'));
@@ -45,15 +52,32 @@ describeInBrowser('several selected tasks', () => {
     await page.getByRole('checkbox', { name: 'Select Ask me first' }).check();
     await page.getByRole('checkbox', { name: 'Select Never ends' }).check();
     expect(await button(page, 'Retry').isDisabled()).toBe(true);
-    here.model.script(says('Approved.'));
+    const sheet = page.getByRole('dialog');
     await button(page, 'Approve 1').click();
-    await rowOf(page, 'Ask me first').getByText('approved').waitFor();
+    await expect.poll(() => sheet.getByText('todoList').count()).toBe(2);
+    expect(await faultsOf(page)).toEqual([]);
+    await sheet.getByRole('checkbox', { name: 'manage_todo_list' }).last().uncheck();
+    await sheet.getByRole('button', { name: 'Approve 1' }).click();
+    await sheet.getByText('Approve: 1 of 1 done').waitFor();
+    await sheet.getByText('Close', { exact: true }).click();
+    const statuses = async () => {
+      const [step] = (await here.alice.ok(here.alice.get(`/api/tasks/${waiting}/steps`))) as unknown as TaskStep[];
+      return step!.tool_calls.map(({ status }) => status).sort();
+    };
+    await expect.poll(statuses).toEqual(['done', 'waiting_approval']);
+    here.model.script(says('Approved.'));
+    const [left] = (await here.alice.ok(here.alice.get(`/api/inbox?task_id=${waiting}`))) as unknown as InboxItem[];
+    await here.alice.ok(here.alice.post(`/api/tasks/${waiting}/approvals/${left!.call_id}`, { decision: 'approve' }));
     await here.ended(waiting);
     await page.getByRole('checkbox', { name: 'Select Ask me first' }).uncheck();
     await button(page, 'Halt 1').click();
-    await rowOf(page, 'Never ends').getByText('halt requested').waitFor();
+    await sheet.getByRole('button', { name: 'Cancel' }).click();
+    expect(await statusOf(open)).toBe('running');
+    await button(page, 'Halt 1').click();
+    await sheet.getByRole('button', { name: 'Halt 1' }).click();
+    await sheet.getByText('halt requested').waitFor();
     expect(await here.ended(open)).toMatchObject({ status: 'halted' });
-    expect(await faultsOf(page)).toEqual([]);
+    await sheet.getByText('Close', { exact: true }).click();
     await button(page, 'Clear selection').click();
 
     await page.getByLabel('Status', { exact: true }).selectOption('failed');
@@ -61,24 +85,72 @@ describeInBrowser('several selected tasks', () => {
     here.model.always(says('Now it works.'));
     await page.getByRole('checkbox', { name: 'Select all shown' }).check();
     await button(page, 'Retry 2').click();
-    await expect.poll(() => page.getByText('sent again').count()).toBe(2);
+    await sheet.getByRole('button', { name: 'Retry 2' }).click();
+    await expect.poll(() => sheet.getByText('sent again').count()).toBe(2);
     await page.getByRole('status').filter({ hasText: 'Retry: 2 of 2 done' }).waitFor({ state: 'attached' });
     const again = (await here.alice.ok(here.alice.get('/api/tasks?q=landlord'))) as unknown as { id: string }[];
     expect(again).toHaveLength(2);
     expect(await here.ended(again[0]!.id)).toMatchObject({ status: 'completed', response: 'Now it works.' });
   });
 
-  long('that cannot be approved show the reason', async ({ page, troubles }) => {
+  it('whose calls were decided meanwhile show the reason', async ({ page, troubles }) => {
     troubles.allow(/409/);
+    const workflow_id = await here.workflow({
+      agent: { builtin_tools: ['manage_todo_list'], approval_tools: ['manage_todo_list'] },
+    });
+    here.model.script(asks(TODO), says('Denied.'));
+    const waiting = await here.prompt(workflow_id, 'Somebody is faster');
+    await until('the approval', async () => (await statusOf(waiting)) === 'waiting');
+    await signIn(page, '/tasks?status=waiting');
+    await page.getByRole('checkbox', { name: 'Select Somebody is faster' }).check();
+    await button(page, 'Approve 1').click();
+    const sheet = page.getByRole('dialog');
+    await sheet.getByRole('checkbox').waitFor();
+    await here.alice.ok(here.alice.post(`/api/tasks/${waiting}/approvals/1-1`, { decision: 'deny' }));
+    await here.ended(waiting);
+    await sheet.getByRole('button', { name: 'Approve 1' }).click();
+    await sheet.getByText('Approve: 0 of 1 done, 1 failed').waitFor();
+    await sheet.getByText('is not waiting for this decision').waitFor();
+  });
+
+  long('that cannot be approved show the reason', async ({ page }) => {
     const waits = { budget: { max_tokens: 1, on_exhausted: 'wait' } };
     const poor = await here.prompt(await here.workflow({ workflow: waits }), 'Out of money');
     await until('the budget', async () => (await statusOf(poor)) === 'waiting');
     await signIn(page, '/tasks?status=waiting');
     await page.getByRole('checkbox', { name: 'Select Out of money' }).check();
     await button(page, 'Approve 1').click();
-    await rowOf(page, 'Out of money').getByText('It waits for something other than an approval').waitFor();
+    await page.getByRole('dialog').getByText('None of these runs waits for an approval.').waitFor();
     await here.alice.ok(here.alice.post(`/api/tasks/${poor}/stop`));
     await here.ended(poor);
+  });
+});
+
+describeInBrowser('the inbox', () => {
+  it('shows what waits longest first, and decides it in its row', async ({ page }) => {
+    const workflow_id = await here.workflow({
+      agent: { builtin_tools: ['manage_todo_list'], approval_tools: ['manage_todo_list'] },
+      workflow: { title: 'Lists' },
+    });
+    const waiting: string[] = [];
+    for (const prompt of ['First in line', 'Second in line']) {
+      here.model.script(asks(TODO));
+      waiting.push(await here.prompt(prompt.startsWith('First') ? workflow_id : await copyOf(workflow_id), prompt));
+      await until('the approval', async () => (await statusOf(waiting.at(-1)!)) === 'waiting');
+    }
+    await signIn(page, '/inbox');
+    await expect.poll(() => rows(page).count()).toBe(3);
+    expect(await rows(page).nth(1).innerText()).toMatch(/Approve the call to manage_todo_list\?.*First in line/s);
+    expect(await faultsOf(page)).toEqual([]);
+    here.model.always(says('Decided.'));
+    await rowOf(page, 'Second in line').getByRole('button', { name: 'Deny' }).click();
+    await expect.poll(() => rows(page).count()).toBe(2);
+    await page.getByRole('checkbox', { name: 'Select all shown' }).check();
+    await button(page, 'Approve 1').click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Approve 1' }).click();
+    await page.getByRole('dialog').getByText('Approve: 1 of 1 done').waitFor();
+    for (const id of waiting) expect(await here.ended(id)).toMatchObject({ status: 'completed' });
+    await page.getByText('No run is waiting for you.').waitFor();
   });
 });
 

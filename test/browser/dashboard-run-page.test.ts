@@ -246,7 +246,8 @@ describeInBrowser('the head of a run', () => {
     await page.mouse.move(600, 500);
     await page.mouse.wheel(0, -400);
     await expect.poll(() => now.getByRole('switch').isChecked()).toBe(false);
-    await page.getByRole('button', { name: 'Halt' }).click();
+    await page.getByRole('button', { name: 'Halt …' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Halt' }).click();
     await now.waitFor({ state: 'detached' });
   }, 120_000);
 

@@ -129,7 +129,11 @@ describeInBrowser('a run in the dashboard', () => {
     await signIn(page, `/workflows/${id}`);
     await send(page, 'Begin.');
     await seen(page, 'A beginning');
-    await page.getByRole('button', { name: 'Halt' }).click();
+    await page.getByRole('button', { name: 'Halt …' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
+    await status(page, 'running');
+    await page.getByRole('button', { name: 'Halt …' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Halt' }).click();
     await status(page, 'halted');
   });
 

@@ -77,6 +77,11 @@ const finished = async ({ task_id, workflow_id }: { task_id: string; workflow_id
   return JSON.parse((await resultsOf(here, workflow_id))[0]);
 };
 
+const inboxOf = async (id: string) =>
+  ((await here.alice.ok(here.alice.get('/api/inbox'))) as unknown as { task_id: string }[]).filter(
+    ({ task_id }) => task_id === id,
+  );
+
 it('a server without a handshake asks with its result, and the run waits in the same way', async () => {
   const id = await stored({
     name: 'stateless',
@@ -86,6 +91,9 @@ it('a server without a handshake asks with its result, and the run waits in the 
   });
   const { question_id, ...run } = await asked('book', id);
   expect(await callOf(run.task_id)).toMatchObject({ status: 'waiting_answer', question: { message: 'Who travels?' } });
+  expect(await inboxOf(run.task_id)).toMatchObject([
+    { kind: 'question', question: { id: question_id, message: 'Who travels?' } },
+  ]);
   expect((await answer(run.task_id, { question_id, action: 'accept', content: { email: ADA } })).status).toBe(200);
   expect(await finished(run)).toEqual({ email: ADA });
 });
@@ -233,6 +241,7 @@ describe('a worker that is lost while a person is asked', () => {
     const status = () => callOf(task_id).then((call) => call.status);
     await expect.poll(status, { timeout: 60_000 }).toBe('waiting_reconciliation');
     expect((await answer(task_id, { question_id, ...accepted })).status).toBe(409);
+    expect(await inboxOf(task_id)).toMatchObject([{ kind: 'reconciliation', question: null }]);
     await here.alice.ok(here.alice.post(`/api/tasks/${task_id}/reconciliations/1-1`, { decision: 'retry' }));
     await expect.poll(status, { timeout: 30_000 }).toBe('waiting_answer');
     // The same question: a form that was open before can still be sent.

@@ -108,6 +108,8 @@ describe('a run that is parked further than its record', () => {
     expect(await compareLater()).toMatchObject({ behind: 1, lost: 0, restarted: 0 });
     expect(await runs!()).toContain('because their record is older');
     expect(await task(task_id)).toMatchObject({ status: 'waiting', record_behind: 'the call 2-1' });
+    const inbox = (await here.alice.ok(here.alice.get('/api/inbox'))) as unknown as object[];
+    expect(inbox).toContainEqual(expect.objectContaining({ id: task_id, kind: 'behind', record_behind: 'the call 2-1' }));
     expect(await compareLater()).toMatchObject({ behind: 0, lost: 0, restarted: 0 });
     await here.alice.ok(here.alice.post(`/api/tasks/${task_id}/stop`));
     expect((await here.ended(task_id)).status).toBe('halted');

@@ -5,14 +5,17 @@ import { BULK_ACTIONS, forEachConcurrent } from '../../src/dashboard/runs/bulk-w
 import { TASK_STATUSES } from '../../src/domain/statuses.ts';
 
 const action = (name: string) => BULK_ACTIONS.find(({ label }) => label === name)!;
-const TASK = { id: 't', workflow_id: 'w', prompt: 'Is it right?', attachments: [{ id: 'f', name: 'bill.pdf' }] } as Task;
+const TASK = {
+  ...{ id: 't', workflow_id: 'w', workflow_title: 'Office', agent_name: 'Clerk', created_at: '2026-11-03T05:07:11.000Z' },
+  ...{ prompt: 'Is it right?', attachments: [{ id: 'f', name: 'bill.pdf' }] },
+} as Task;
 
-/** A client that has these steps to read, and what it is asked to do. */
-function clientOf(steps: object[] = []) {
+/** A client that has these decisions in the inbox, and what it is asked to do. */
+function clientOf(items: Record<string, object[]> = {}) {
   const sent: [operation: string, input: object][] = [];
-  const call = async ({ operation }: { operation: string }, input: object) => {
+  const call = async ({ operation }: { operation: string }, input: { query?: { task_id: string } }) => {
     sent.push([operation, input]);
-    return operation === 'get_task_steps' ? steps : undefined;
+    return operation === 'list_inbox' ? { items: items[input.query!.task_id] ?? [] } : undefined;
   };
   return { client: { call } as unknown as Client, sent };
 }
@@ -25,39 +28,45 @@ it.each([
   expect(TASK_STATUSES.filter((status) => action(name).takes({ status })).sort()).toEqual(statuses.sort());
 });
 
-it('retries a run with the files of its prompt', async () => {
+it('shows the run before it retries it with the files of its prompt', async () => {
   const { client, sent } = clientOf();
-  await action('Retry').act(client, TASK, 'key');
+  const [line] = await action('Retry').listLines(client, [TASK]);
+  expect(sent).toEqual([]);
+  const { prompt, created_at: since } = TASK;
+  expect(line).toMatchObject({ id: 't', task_id: 't', title: 'Office', prompt, since, call: null });
+  await line!.act('key');
   const body = { prompt: 'Is it right?', attachments: [{ id: 'f' }], on_busy: 'enqueue' };
   expect(sent).toEqual([['prompt_workflow', { params: { id: 'w' }, body, idempotency_key: 'key' }]]);
 });
 
-it('halts the run itself', async () => {
+it('halts the run itself, which is called by its agent if its workflow has no title', async () => {
   const { client, sent } = clientOf();
-  await action('Halt').act(client, TASK, 'key');
+  const [line] = await action('Halt').listLines(client, [{ ...TASK, workflow_title: null }]);
+  expect(line).toMatchObject({ title: 'Clerk' });
+  await line!.act('key');
   expect(sent).toEqual([['stop_task', { params: { id: 't' } }]]);
 });
 
-describe('approving a run', () => {
-  const step = (...calls: [call_id: string, status: string][]) => ({
-    tool_calls: calls.map(([call_id, status]) => ({ call_id, status })),
+describe('approving runs', () => {
+  const item = (task_id: string, call_id: string) => ({
+    ...{ id: `${task_id}/${call_id}`, task_id, call_id, tool: 'pay', arguments: `{"to":"${call_id}"}`, arguments_cut: false },
+    ...{ workflow_title: null, agent_name: 'Clerk', prompt: 'Pay', waiting_since: '2026-11-03T05:13:17.000Z' },
   });
 
-  it('approves each of its calls that wait for an approval, and no other', async () => {
-    const { client, sent } = clientOf([
-      step(['1-1', 'done'], ['1-2', 'waiting_approval']),
-      step(['2-1', 'waiting_reconciliation'], ['2-2', 'waiting_approval'], ['2-3', 'waiting_client'], ['2-4', 'planned']),
-    ]);
-    await action('Approve').act(client, TASK, 'key');
-    expect(sent.slice(1)).toEqual(
-      ['1-2', '2-2'].map((call_id) => ['decide_approval', { params: { id: 't', call_id }, body: { decision: 'approve' } }]),
+  it('shows each of their calls that wait for an approval, and approves exactly those', async () => {
+    const { client, sent } = clientOf({ t: [item('t', '1-2'), item('t', '2-2')], u: [item('u', '3-1')] });
+    const lines = await action('Approve').listLines(client, [TASK, { ...TASK, id: 'u' }]);
+    expect(sent.map(([, input]) => input)).toEqual(['t', 'u'].map((task_id) => ({ query: { kind: 'approval', task_id } })));
+    expect(lines.map(({ id, since, call }) => [id, since, call!.tool, call!.arguments])).toEqual(
+      ['t/1-2', 't/2-2', 'u/3-1'].map((id) => [id, '2026-11-03T05:13:17.000Z', 'pay', `{"to":"${id.slice(2)}"}`]),
     );
+    sent.length = 0;
+    await lines[2]!.act('key');
+    expect(sent).toEqual([['decide_approval', { params: { id: 'u', call_id: '3-1' }, body: { decision: 'approve' } }]]);
   });
 
-  it('fails if the run waits for something else', async () => {
-    const { client, sent } = clientOf([step(['1-1', 'waiting_reconciliation'])]);
-    await expect(action('Approve').act(client, TASK, 'key')).rejects.toThrow('It waits for something other than an approval');
-    expect(sent).toHaveLength(1);
+  it('shows nothing of a run that waits for something else', async () => {
+    expect(await action('Approve').listLines(clientOf().client, [TASK])).toEqual([]);
   });
 });
 

@@ -30,26 +30,65 @@ describe('a request that failed', () => {
 });
 
 describe('the runs that wait for a person', () => {
-  it('each have what they wait for, and since when', () => {
-    const task = (id: string, more: object) => ({ id, record_behind: null, created_at: at(3), started_at: at(5), ...more });
+  const item = (more: object) => ({
+    ...{
+      id: 't1/1-1',
+      kind: 'approval',
+      task_id: 't1',
+      call_id: '1-1',
+      tool: 'pay',
+      arguments: '{"to":"ann"}',
+      arguments_cut: false,
+    },
+    ...{ question: null, workflow_title: 'Daily', agent_name: 'Clerk', prompt: 'Pay Ann', waiting_since: at(5), ...more },
+  });
+
+  it('are listed with what they wait for, since when, and the buttons that decide it', () => {
     const asked: object[] = [];
+    const budget = { id: 't2', kind: 'budget', task_id: 't2', call_id: null, tool: null, arguments: null, workflow_title: null };
     const replies = {
-      list_tasks: ({ query }: { query: object }) => {
+      list_inbox: ({ query }: { query: object }) => {
         asked.push(query);
-        return page([
-          task('t1', { workflow_title: 'Daily', agent_name: 'Clerk' }),
-          task('t2', { workflow_title: null, agent_name: 'Guard' }),
-        ]);
+        return { ...page([item({}), item({ ...budget, agent_name: 'Guard', prompt: '' })]), total: 17 };
       },
-      get_task_steps: ({ params: { id } }: { params: { id: string } }) => [
-        { tool_calls: id === 't1' ? [{ name: 'pay', status: 'waiting_approval', question: null }] : [] },
-      ],
     };
     const html = the.render(the.Waiting, { replies });
-    expect(asked).toEqual([expect.objectContaining({ status: 'waiting' })]);
-    expect(readLinks(html)).toEqual({ Daily: '/tasks/t1', Guard: '/tasks/t2' });
-    expect(toText(html)).toMatch(/Daily Approve the call to pay\? started .*Guard A budget is used up, .* started /);
-    expect(toText(the.render(the.Waiting, { replies: { list_tasks: page([]) } }))).toContain('No run is waiting for you.');
+    expect(asked).toEqual([{ limit: 10, cursor: undefined }]);
+    expect(readLinks(html)).toEqual({ 'All 17': '/inbox', Daily: '/tasks/t1', Guard: '/tasks/t2', Decide: '/tasks/t2' });
+    expect(toText(html)).toMatch(/Approve the call to pay\? .*"to": "ann".* Daily Pay Ann .* Approve Deny/);
+    expect(toText(html)).toMatch(/A budget is used up, .* Guard \(empty\) /);
+    const none = toText(the.render(the.Waiting, { replies: { list_inbox: page([]) } }));
+    expect(none).toContain('No run is waiting for you.');
+    expect(none).not.toContain('All');
+  });
+
+  it('are approved in their row only if all arguments are shown there', () => {
+    const cut = item({ arguments_cut: true });
+    const html = the.render(the.Waiting, { replies: { list_inbox: page([cut]) } });
+    expect(toText(html)).toContain('Only the beginning is shown: open the run to read all of it.');
+    expect(readLinks(html)).toMatchObject({ Decide: '/tasks/t1' });
+    expect(Object.keys(readButtons(html))).not.toContain('Approve');
+  });
+
+  it('have a form for the question of a tool', () => {
+    const asks = item({ kind: 'question', question: { message: 'Which month?' } });
+    const html = the.render(the.Waiting, { replies: { list_inbox: page([asks]) } });
+    expect(toText(html)).toContain('pay asks: Which month?');
+    expect(Object.keys(readButtons(html))).toContain('Answer …');
+  });
+
+  it('are filtered on their own page, and approved together', () => {
+    const replies = { list_inbox: page([item({})]), list_workflows: page([]), list_agents: page([]) };
+    const text = toText(the.render(the.InboxPage, { replies }));
+    expect(text).toMatch(
+      /Waits for any approval question result of the client reconciliation budget after a restore Workflow any Agent any Tool/,
+    );
+    expect(text).toMatch(/Select all shown Approve …/);
+    expect(toText(the.render(the.InboxPage, { replies: { ...replies, list_inbox: page([]) } }))).toContain(
+      'No run is waiting for you.',
+    );
+    const filtered = the.render(the.InboxPage, { replies: { ...replies, list_inbox: page([]) }, at: '/inbox?kind=budget' });
+    expect(toText(filtered)).toContain('Nothing that waits for you matches these filters.');
   });
 });
 
@@ -111,7 +150,7 @@ describe('the form of a question', () => {
   };
   const shown = (asked_by: object) =>
     the.render(the.QuestionForm, {
-      props: { task: { id: 't' }, call: { call_id: '1-1', name: 'book' }, question: { ...question, asked_by } },
+      props: { task_id: 't', call_id: '1-1', name: 'book', question: { ...question, asked_by } },
     });
 
   it('names who asks', () => {

@@ -1518,6 +1518,37 @@ export type ImportResult = {
   warnings: Warning[];
 };
 
+/** One decision that a run waits for */
+export type InboxItem = {
+  /** Of the decision, as long as it is open */
+  id: string;
+  /** `approval`: a call needs an approval. `question`: a tool asks a person. `client`: the program of the prompt has to send the result of a call. `reconciliation`: a call may have taken effect. `budget`: the budget is used up, or a model has no price. `behind`: the installation was restored from a record older than the run */
+  kind: 'approval' | 'question' | 'client' | 'reconciliation' | 'budget' | 'behind';
+  /** Identifier issued by the service (UUIDv7) */
+  task_id: string;
+  /** null: the run as a whole waits */
+  call_id: string | null;
+  tool: string | null;
+  effect: 'read' | 'idempotent' | 'write' | null;
+  /** The model's own text, the first 4,000 characters */
+  arguments: string | null;
+  /** Whether `arguments` is only the beginning */
+  arguments_cut: boolean;
+  question: CallQuestion | null;
+  /** What the record lacks of what the run has done */
+  record_behind: string | null;
+  /** Identifier issued by the service (UUIDv7) */
+  workflow_id: string;
+  workflow_title: string | null;
+  /** Identifier issued by the service (UUIDv7) */
+  agent_id: string;
+  agent_name: string;
+  /** The first 300 characters */
+  prompt: string;
+  /** ISO 8601, UTC */
+  waiting_since: string;
+};
+
 export type JsonSchemaGrader = {
   /** The answer is JSON that the schema accepts */
   type: 'json_schema';
@@ -5598,6 +5629,27 @@ export interface Operations {
     };
     reply: GuardrailExportBundle;
   };
+  /** List the decisions that the caller's runs wait for, the oldest first */
+  'GET /api/inbox': {
+    input: {
+      query?: {
+        /** Items per page */
+        limit?: number;
+        /** Opaque; from the Link header of the previous page */
+        cursor?: string;
+        kind?: 'approval' | 'question' | 'client' | 'reconciliation' | 'budget' | 'behind';
+        /** Identifier issued by the service (UUIDv7) */
+        task_id?: string;
+        /** Identifier issued by the service (UUIDv7) */
+        workflow_id?: string;
+        /** Identifier issued by the service (UUIDv7) */
+        agent_id?: string;
+        /** The name of the tool, whole */
+        tool?: string;
+      };
+    };
+    reply: InboxItem[];
+  };
   /** List the caller's service keys, newest first */
   'GET /api/keys': {
     input: {
@@ -5952,7 +6004,7 @@ export interface Operations {
         min_cost?: number;
         /** US dollars */
         max_cost?: number;
-        /** Words of the prompt, the answer or the error, as in search engines: all of them, `"a phrase"`, `-without`, `this or that`. The first 50,000 characters of a text are searched */
+        /** Parts of the prompt, the answer, the error or the id: all of them, `"a phrase"`, `-without`, `this or that`. One or two letters are found at the beginning of a word. The first 50,000 characters of a text are searched */
         q?: string;
         /** By cost, duration or tokens: the largest first */
         sort?: 'newest' | 'oldest' | 'cost' | 'duration' | 'tokens';
@@ -5985,7 +6037,7 @@ export interface Operations {
         min_cost?: number;
         /** US dollars */
         max_cost?: number;
-        /** Words of the prompt, the answer or the error, as in search engines: all of them, `"a phrase"`, `-without`, `this or that`. The first 50,000 characters of a text are searched */
+        /** Parts of the prompt, the answer, the error or the id: all of them, `"a phrase"`, `-without`, `this or that`. One or two letters are found at the beginning of a word. The first 50,000 characters of a text are searched */
         q?: string;
       };
     };
@@ -6020,7 +6072,7 @@ export interface Operations {
         min_cost?: number;
         /** US dollars */
         max_cost?: number;
-        /** Words of the prompt, the answer or the error, as in search engines: all of them, `"a phrase"`, `-without`, `this or that`. The first 50,000 characters of a text are searched */
+        /** Parts of the prompt, the answer, the error or the id: all of them, `"a phrase"`, `-without`, `this or that`. One or two letters are found at the beginning of a word. The first 50,000 characters of a text are searched */
         q?: string;
         /** By cost, duration or tokens: the largest first */
         sort?: 'newest' | 'oldest' | 'cost' | 'duration' | 'tokens';

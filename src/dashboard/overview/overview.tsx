@@ -5,6 +5,7 @@ import { tasks } from '../../contracts/tasks.ts';
 import { TASK_STATUSES } from '../../domain/statuses.ts';
 import type { ApiProblem } from '../api/call.ts';
 import { useList, useRead } from '../api/queries.ts';
+import { Waiting } from '../inbox/waiting.tsx';
 import { taskColumns } from '../runs/task-columns.tsx';
 import { useReadiness } from '../shell/readiness.ts';
 import { COUNTED_TASKS, formatNumber } from '../ui/figures.ts';
@@ -13,7 +14,6 @@ import { Page, Section } from '../ui/page.tsx';
 import { Status } from '../ui/show.tsx';
 import { Empty, Failure, Loading } from '../ui/states.tsx';
 import { Today } from './today.tsx';
-import { Waiting } from './waiting.tsx';
 
 /** This screen is shown only before the first run, so it is loaded on demand. */
 const FirstRun = lazy(() => import('./first-run.tsx'));

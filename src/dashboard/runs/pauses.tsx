@@ -35,7 +35,13 @@ export function Pauses({ task, status, calls, behind, logs }: PausesOf) {
         call.state === 'waiting_approval' ? (
           <Approval key={call.call_id} task={task} call={call} />
         ) : call.question ? (
-          <QuestionForm key={call.question.id} task={task} call={call} question={call.question} />
+          <QuestionForm
+            key={call.question.id}
+            task_id={task.id}
+            call_id={call.call_id}
+            name={call.name}
+            question={call.question}
+          />
         ) : (
           <Reconciliation key={call.call_id} task={task} call={call} />
         ),

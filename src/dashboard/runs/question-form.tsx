@@ -2,7 +2,6 @@ import { Button, Checkbox, Group, NativeSelect, Stack, Text, TextInput } from '@
 import { type FormEvent, useState } from 'react';
 import { questionAnswers } from '../../contracts/answers.ts';
 import type { CallQuestion } from '../../contracts/questions.ts';
-import type { Task } from '../../contracts/tasks.ts';
 import { type AnswerValue, findChoices, listAnswerErrors, type QuestionField } from '../../domain/questions.ts';
 import { showUnseen } from '../../domain/unseen.ts';
 import { useAct } from '../api/queries.ts';
@@ -10,11 +9,12 @@ import { formatLocalTime } from '../ui/local-time.ts';
 import { Failure } from '../ui/states.tsx';
 import { When } from '../ui/time.tsx';
 import { useUnsaved } from '../ui/unsaved.tsx';
-import type { CallBlock } from './run-state.ts';
 
 interface QuestionFormProps {
-  task: Task;
-  call: CallBlock;
+  task_id: string;
+  call_id: string;
+  /** The name of the tool. */
+  name: string;
   question: CallQuestion;
 }
 
@@ -22,7 +22,7 @@ interface QuestionFormProps {
 type Typed = Record<string, string | boolean | string[]>;
 
 /** Shows the form that an MCP server asks a person to fill in while its tool runs. */
-export function QuestionForm({ task, call, question }: QuestionFormProps) {
+export function QuestionForm({ task_id, call_id, name, question }: QuestionFormProps) {
   const { id: question_id, message, asked_by, schema, expires_at } = question;
   const answer = useAct(questionAnswers.give);
   const [initial] = useState(() => mapFields(schema.properties, getInitialValue));
@@ -32,7 +32,7 @@ export function QuestionForm({ task, call, question }: QuestionFormProps) {
   const content = toContent(schema.properties, typed);
   const faults = new Map(listAnswerErrors(schema, content).map((fault) => [fault.path, fault.message]));
   const send = (body: { action: 'accept'; content: Record<string, AnswerValue> } | { action: 'decline' | 'cancel' }) =>
-    answer.mutate({ params: { id: task.id, call_id: call.call_id }, body: { question_id, ...body } });
+    answer.mutate({ params: { id: task_id, call_id }, body: { question_id, ...body } });
   const submit = (event: FormEvent) => {
     event.preventDefault();
     setChecked(true);
@@ -42,22 +42,22 @@ export function QuestionForm({ task, call, question }: QuestionFormProps) {
     <form onSubmit={submit} noValidate>
       <Stack gap="xs" className="panel">
         <Text fw={600}>
-          <span className="mono">{call.name}</span> asks
+          <span className="mono">{name}</span> asks
         </Text>
         <Text size="sm">
           Asked by the MCP server <strong>{showUnseen(asked_by.server)}</strong> at{' '}
           <span className="mono">{asked_by.host ?? 'a command on a worker'}</span>
         </Text>
         <Text style={{ whiteSpace: 'pre-wrap' }}>{showUnseen(message)}</Text>
-        {Object.entries(schema.properties).map(([name, field]) => (
+        {Object.entries(schema.properties).map(([key, field]) => (
           <Field
-            key={name}
-            name={name}
+            key={key}
+            name={key}
             field={field}
-            required={schema.required?.includes(name) ?? false}
-            value={typed[name]!}
-            change={(value) => setTyped({ ...typed, [name]: value })}
-            error={checked ? faults.get(name) : undefined}
+            required={schema.required?.includes(key) ?? false}
+            value={typed[key]!}
+            change={(value) => setTyped({ ...typed, [key]: value })}
+            error={checked ? faults.get(key) : undefined}
           />
         ))}
         <Text c="dimmed" size="sm">

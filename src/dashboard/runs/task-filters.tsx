@@ -39,7 +39,7 @@ export function TaskFilters({ wanted }: { wanted: ReturnType<typeof useFilters> 
   );
   return (
     <Group align="end" gap="sm">
-      {input('q', 'Search', { type: 'search', placeholder: 'prompt, answer or error' })}
+      {input('q', 'Search', { type: 'search', placeholder: 'part of prompt, answer, error or id' })}
       <Button variant="default" hiddenFrom="xs" aria-expanded={open} onClick={() => setOpen(!open)}>
         {open ? 'Fewer filters' : 'More filters'}
       </Button>

@@ -9,7 +9,7 @@ import { Page } from '../ui/page.tsx';
 import { Empty } from '../ui/states.tsx';
 import { ErrorsTable } from './errors-table.tsx';
 import { SavedViews } from './saved-views.tsx';
-import { BulkBar, selectableColumns, useSelection } from './selection.tsx';
+import { BulkBar, nameTask, selectColumn, useSelection } from './selection.tsx';
 import { taskColumns } from './task-columns.tsx';
 import { TaskFilters } from './task-filters.tsx';
 import { toTaskQuery } from './task-query.ts';
@@ -48,10 +48,10 @@ function Found({ wanted }: { wanted: ReturnType<typeof useFilters> }) {
   return (
     <>
       <Errors wanted={wanted} />
-      {items.length > 0 && <BulkBar selection={selection} items={items} />}
+      <BulkBar selection={selection} items={items} />
       <ListTable
         query={query}
-        columns={selectableColumns(selection, taskColumns)}
+        columns={[selectColumn(selection, nameTask), ...taskColumns]}
         label="tasks"
         stacks
         empty={

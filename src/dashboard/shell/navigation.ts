@@ -9,6 +9,7 @@ export const NAVIGATION: { title: string; links: Link[] }[] = [
     title: 'Runs',
     links: [
       ['/', 'Overview'],
+      ['/inbox', 'Inbox'],
       ['/workflows', 'Workflows'],
       ['/tasks', 'Tasks'],
       ['/scheduled-agents', 'Schedules'],

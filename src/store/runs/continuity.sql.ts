@@ -1,5 +1,5 @@
 import { hasRun, statement } from '../database/statement.ts';
-import { LIVE } from './runs.sql.ts';
+import { LIVE, WAITS } from './runs.sql.ts';
 
 /** Parks a run whose record is behind, once for each of its executions. Takes locks in the order of runs.sql.ts. */
 export const parkBehind = statement(
@@ -10,7 +10,7 @@ export const parkBehind = statement(
       UPDATE workflows SET status = 'waiting' WHERE id = :workflow_id AND active_task_id = :task_id AND status = 'running'
         AND EXISTS (SELECT 1 FROM fresh) RETURNING 1),
     run AS (
-      UPDATE tasks SET status = 'waiting', record_behind = :missing, behind_run_id = :run_id, continuity = NULL
+      UPDATE tasks SET ${WAITS}, record_behind = :missing, behind_run_id = :run_id, continuity = NULL
       WHERE id = :task_id AND status IN (${LIVE}) AND behind_run_id IS DISTINCT FROM :run_id
         AND ${hasRun('lane')} RETURNING 1)
     SELECT append_events(:workflow_id, :task_id, :events) AS last FROM run`,

@@ -1,6 +1,6 @@
 import { hasRun, statement } from '../database/statement.ts';
 import { PAYERS, SPENT_FROM_CAPS } from './caps-parts.ts';
-import { buildMessageRows, LIVE, MESSAGES, SPENT_BY_STEP, SPENT_BY_TASK } from './runs.sql.ts';
+import { buildMessageRows, LIVE, MESSAGES, SPENT_BY_STEP, SPENT_BY_TASK, WAITS } from './runs.sql.ts';
 
 /** Holds one row if this attempt owns the step: only the owner writes. */
 const MINE = `mine AS (
@@ -42,7 +42,7 @@ export const waitForBudget = statement(
       UPDATE workflows SET status = 'waiting' WHERE id = :workflow_id AND active_task_id = :task_id AND status = 'running'
         AND EXISTS (SELECT 1 FROM mine) RETURNING 1),
     run AS (
-      UPDATE tasks SET status = 'waiting' WHERE id = :task_id AND EXISTS (SELECT 1 FROM mine)
+      UPDATE tasks SET ${WAITS} WHERE id = :task_id AND EXISTS (SELECT 1 FROM mine)
         AND ${hasRun('lane')} RETURNING 1),
     line AS (DELETE FROM budget_waits WHERE task_id = :task_id AND NOT :in_line AND EXISTS (SELECT 1 FROM run))
     SELECT append_events(:workflow_id, :task_id, :events) AS last FROM mine WHERE ${hasRun('run')}`,

@@ -7,6 +7,9 @@ import { NAMED_FOR_RUN } from './named-windows.sql.ts';
 /** The statuses of a task whose run may still work on it. */
 export const LIVE = LIVE_STATUSES.map((status) => `'${status}'`).join(', ');
 
+/** The run waits for a person: an assignment of `tasks`. */
+export const WAITS = `status = 'waiting', waiting_since = CASE status WHEN 'waiting' THEN waiting_since ELSE now() END`;
+
 /** The task, if its run may still work on it, locked to be changed. */
 export const LOCKED_TASK = `live AS (SELECT 1 FROM tasks WHERE id = :task_id AND status IN (${LIVE}) FOR NO KEY UPDATE)`;
 

@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import type { TaskSort } from '../../contracts/task-lists.ts';
+import { parseSearch, type SearchTerm } from '../../domain/search.ts';
 import { isUuid } from '../../domain/uuid.ts';
 import { Prisma, type Task as Row } from '../../generated/prisma/client.ts';
 import { onlyRow, rows, withCustomPlans } from '../database/database.ts';
@@ -21,7 +22,7 @@ export interface TaskFilter {
   until?: string | undefined;
   min_cost?: number | undefined;
   max_cost?: number | undefined;
-  /** Words of the prompt, answer or error, in the syntax of search engines. */
+  /** Parts of the prompt, answer, error or id, in the syntax of search engines. */
   q?: string | undefined;
 }
 
@@ -137,8 +138,25 @@ function conditions({ q, since, until, min_cost, max_cost, version, ...same }: T
     ...(until ? [Prisma.sql`created_at < ${new Date(until)}`] : []),
     ...(min_cost === undefined ? [] : [Prisma.sql`cost >= ${min_cost}`]),
     ...(max_cost === undefined ? [] : [Prisma.sql`cost <= ${max_cost}`]),
-    ...(q ? [Prisma.sql`words @@ websearch_to_tsquery('simple', ${q})`] : []),
+    ...(q ? toSearchConditions(q) : []),
   ];
+}
+
+/** What is searched. The index `tasks_text` has the same expression. */
+const SEARCHED = Prisma.sql`search_text(id::text || ' ' || left(prompt, 50000) || ' ' || left(coalesce(response::text, ''), 50000) || ' ' ||
+  left(coalesce(error, ''), 5000))`;
+
+function toSearchConditions(q: string): Prisma.Sql[] {
+  const alternatives = parseSearch(q).map((terms) => Prisma.sql`(${Prisma.join(terms.map(toTermCondition), ' AND ')})`);
+  return alternatives.length === 0 ? [] : [Prisma.sql`(${Prisma.join(alternatives, ' OR ')})`];
+}
+
+/** An index of three letters in a row cannot find one or two, unless a word begins with them. */
+function toTermCondition({ text, is_excluded }: SearchTerm): Prisma.Sql {
+  const condition = /^[a-z0-9]{1,2}$/i.test(text)
+    ? Prisma.sql`${SEARCHED} ~ ('\\m' || search_text(${text}))`
+    : Prisma.sql`${SEARCHED} LIKE '%' || regexp_replace(search_text(${text}), '([\\\\%_])', '\\\\\\1', 'g') || '%'`;
+  return is_excluded ? Prisma.sql`NOT ${condition}` : condition;
 }
 
 const isOfVersion = (workflow_id: string, version: number): Prisma.Sql =>

@@ -1,5 +1,5 @@
 import { hasRun, statement } from '../database/statement.ts';
-import { LIVE, LOCKED_TASK } from './runs.sql.ts';
+import { LIVE, LOCKED_TASK, WAITS } from './runs.sql.ts';
 
 /* Locks in the order of runs.sql.ts. */
 
@@ -96,9 +96,9 @@ export const parkCall = statement(
       UPDATE workflows SET status = 'waiting' WHERE id = :workflow_id AND active_task_id = :task_id AND status = 'running'
         AND EXISTS (SELECT 1 FROM fresh) RETURNING 1),
     live AS (
-      UPDATE tasks SET status = 'waiting' WHERE id = :task_id AND status IN (${LIVE}) AND EXISTS (SELECT 1 FROM fresh)
+      UPDATE tasks SET ${WAITS} WHERE id = :task_id AND status IN (${LIVE}) AND EXISTS (SELECT 1 FROM fresh)
         AND ${hasRun('lane')} RETURNING 1),
-    call AS (UPDATE tool_calls SET status = :status, decision = NULL WHERE ${SEEN} AND status <> :status RETURNING 1)
+    call AS (UPDATE tool_calls SET status = :status, decision = NULL, waiting_since = now() WHERE ${SEEN} AND status <> :status RETURNING 1)
     ${NUMBERED}`,
 );
 
@@ -112,10 +112,10 @@ export const askQuestion = statement(
       UPDATE workflows SET status = 'waiting' WHERE id = :workflow_id AND active_task_id = :task_id AND status = 'running'
         AND EXISTS (SELECT 1 FROM fresh) RETURNING 1),
     live AS (
-      UPDATE tasks SET status = 'waiting' WHERE id = :task_id AND status IN (${LIVE}) AND EXISTS (SELECT 1 FROM fresh)
+      UPDATE tasks SET ${WAITS} WHERE id = :task_id AND status IN (${LIVE}) AND EXISTS (SELECT 1 FROM fresh)
         AND ${hasRun('lane')} RETURNING 1),
     call AS (
-      UPDATE tool_calls SET status = 'waiting_answer', question = :question::jsonb
+      UPDATE tool_calls SET status = 'waiting_answer', question = :question::jsonb, waiting_since = now()
       WHERE task_id = :task_id AND call_id = :call_id AND status = 'started' AND attempts = :seen_attempts
         AND EXISTS (SELECT 1 FROM live) RETURNING 1)
     ${NUMBERED}`,

@@ -73,7 +73,7 @@ const SCREENS = {
   Transcript: 'runs/transcript.tsx',
   Trials: 'playground/trials.tsx',
   Versions: 'workflows/versions.tsx',
-  Waiting: 'overview/waiting.tsx',
+  Waiting: 'inbox/waiting.tsx',
 } as const;
 /** Those that are the default export of their file. */
 const PAGES = {
@@ -87,6 +87,7 @@ const PAGES = {
   McpSignIn: 'resources/mcp-sign-in.tsx',
   Playground: 'playground/playground-page.tsx',
   Tasks: 'runs/tasks.tsx',
+  InboxPage: 'inbox/inbox-page.tsx',
   Usage: 'usage/usage.tsx',
   WorkflowPage: 'workflows/workflow-page.tsx',
 } as const;

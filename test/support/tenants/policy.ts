@@ -68,7 +68,8 @@ const OPERATIONS: Record<keyof typeof RULES, string[]> = {
     ...['GET /api/models', 'GET /api/tokens', 'POST /api/tokens', 'GET /api/memories', 'POST /api/memories'],
     ...['POST /api/memories/search', 'GET /api/memories/stm/{agent_id}', 'POST /api/knowledge-items/query'],
     ...['POST /api/knowledge-items/upload', 'POST /api/custom-tools/upload', 'POST /api/custom-tools/validate'],
-    ...['GET /api/workflows', 'POST /api/workflows', 'GET /api/tasks', 'GET /api/scheduled-agents', 'POST /api/scheduled-agents'],
+    ...['GET /api/workflows', 'POST /api/workflows', 'GET /api/tasks', 'GET /api/inbox', 'GET /api/scheduled-agents'],
+    'POST /api/scheduled-agents',
     ...[
       'POST /api/scheduled-agents/preview',
       'GET /api/alerts',
@@ -216,7 +217,7 @@ const PLAIN = new Set(
     'cron time_zone jitter_seconds pause_after_failures count count_to scheduled_agents',
     'question_id action state code iss disabled allow_secret_questions',
     ...Object.keys(CallSettingFields),
-    'attachments media_type data above tokens digest file_name fallbacks on fallback_minutes',
+    'attachments media_type data above tokens digest file_name fallbacks on fallback_minutes kind tool',
   ].flatMap((line) => line.split(' ')),
 );
 

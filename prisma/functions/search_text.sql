@@ -1,0 +1,6 @@
+-- A text as lists are searched for parts of it: lower case, and every byte that is not ASCII as its number, because pg_trgm indexes
+-- ASCII letters and digits in every locale, but Japanese or an emoji in none or few.
+-- Locks: nothing.
+CREATE OR REPLACE FUNCTION search_text(p_text text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT encode(convert_to(lower(p_text), 'UTF8'), 'escape')
+$$;

@@ -1,0 +1,78 @@
+import { Button, Group, NativeSelect, TextInput } from '@mantine/core';
+import { INBOX_KINDS, inbox } from '../../contracts/inbox.ts';
+import { useClient } from '../api/context.tsx';
+import { useList } from '../api/queries.ts';
+import { useNames } from '../resources/references.ts';
+import { listApprovals } from '../runs/bulk-work.ts';
+import { ReviewButton } from '../runs/review.tsx';
+import { SelectionBar, selectColumn, useSelection } from '../runs/selection.tsx';
+import { useFilters } from '../ui/filters.ts';
+import { ListTable } from '../ui/list.tsx';
+import { Page } from '../ui/page.tsx';
+import { Empty } from '../ui/states.tsx';
+import { INBOX_COLUMNS, nameItem } from './inbox-table.tsx';
+import { KIND_NAMES } from './reasons.ts';
+
+const EVERY_MS = 5_000;
+
+const APPROVE = {
+  label: 'Approve',
+  question: 'Approve these calls?',
+  done: 'approved',
+  nothing: 'None of these waits for an approval.',
+};
+
+/** Every decision that the viewer's runs wait for, the oldest first. */
+export default function InboxPage() {
+  const wanted = useFilters();
+  const client = useClient();
+  const query = useList(inbox.list, { limit: 50, ...wanted.filters }, { every_ms: EVERY_MS });
+  const items = query.items ?? [];
+  const selection = useSelection(items);
+  const approvals = selection.selected.filter(({ kind }) => kind === 'approval');
+  return (
+    <Page title="Inbox">
+      <InboxFilters wanted={wanted} />
+      <SelectionBar selection={selection} items={items} label="Selected decisions">
+        <ReviewButton action={APPROVE} count={approvals.length} read={async () => listApprovals(client, approvals)} />
+      </SelectionBar>
+      <ListTable
+        query={query}
+        columns={[selectColumn(selection, nameItem), ...INBOX_COLUMNS]}
+        label="decisions"
+        stacks
+        empty={
+          <Empty>{wanted.filtered ? 'Nothing that waits for you matches these filters.' : 'No run is waiting for you.'}</Empty>
+        }
+      />
+    </Page>
+  );
+}
+
+function InboxFilters({ wanted: { filters, filtered, set, clear } }: { wanted: ReturnType<typeof useFilters> }) {
+  const selects = [
+    ['kind', 'Waits for', INBOX_KINDS.map((value) => ({ value, label: KIND_NAMES[value] }))],
+    ['workflow_id', 'Workflow', useNames('workflow').options],
+    ['agent_id', 'Agent', useNames('agent').options],
+  ] as const;
+  return (
+    <Group align="end" gap="sm">
+      {selects.map(([name, label, options]) => (
+        <NativeSelect
+          key={name}
+          label={label}
+          size="xs"
+          value={filters[name] ?? ''}
+          onChange={(event) => set(name, event.currentTarget.value)}
+          data={[{ value: '', label: 'any' }, ...options]}
+        />
+      ))}
+      <TextInput label="Tool" size="xs" value={filters.tool ?? ''} onChange={(event) => set('tool', event.currentTarget.value)} />
+      {filtered && (
+        <Button variant="default" onClick={clear}>
+          Clear filters
+        </Button>
+      )}
+    </Group>
+  );
+}

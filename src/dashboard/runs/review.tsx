@@ -1,0 +1,146 @@
+import { Alert, Anchor, Button, Checkbox, Group, Stack, Text } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
+import { useState } from 'react';
+import { Link } from 'react-router';
+import type { ApiProblem } from '../api/call.ts';
+import { useWork } from '../api/queries.ts';
+import { Dialog } from '../ui/dialog.tsx';
+import { useLiveText } from '../ui/live.tsx';
+import { shortenPrompt } from '../ui/prompt.ts';
+import { Code, Status } from '../ui/show.tsx';
+import { Empty, Failure, Loading } from '../ui/states.tsx';
+import { When } from '../ui/time.tsx';
+import { type BulkAction, type BulkLine, forEachConcurrent } from './bulk-work.ts';
+
+/** The most requests in progress at once. */
+const AT_A_TIME = 4;
+
+type Words = Pick<BulkAction, 'label' | 'question' | 'done' | 'nothing' | 'is_danger'>;
+
+interface ReviewButtonProps {
+  action: Words;
+  /** The number of runs or calls that the button is about. */
+  count: number;
+  read(): Promise<BulkLine[]>;
+}
+
+/** A button that shows what it is going to do, line by line, and then does the lines that were left ticked. */
+export function ReviewButton({ action, count, read }: ReviewButtonProps) {
+  const [opened, setOpened] = useState(false);
+  // What is read when the dialog opens stays as it is: nothing is done that was not shown.
+  const lines = useMutation<BulkLine[], ApiProblem>({ mutationFn: read });
+  const open = () => {
+    lines.mutate();
+    setOpened(true);
+  };
+  return (
+    <>
+      <Button variant="default" disabled={count === 0} data-needs="run" onClick={open}>
+        {`${action.label}${count > 0 ? ` ${count}` : ''} …`}
+      </Button>
+      <Dialog opened={opened} onClose={() => setOpened(false)} title={action.question} size="lg">
+        <Failure problem={lines.error} retry={() => lines.mutate()} />
+        {lines.isPending && <Loading />}
+        {lines.data && <Review action={action} lines={lines.data} close={() => setOpened(false)} />}
+      </Dialog>
+    </>
+  );
+}
+
+type Outcome = { error: string | null };
+
+function Review({ action, lines, close }: { action: Words; lines: BulkLine[]; close(): void }) {
+  const [left_out, setLeftOut] = useState<ReadonlySet<string>>(new Set());
+  const [outcomes, setOutcomes] = useState<ReadonlyMap<string, Outcome>>(new Map());
+  const chosen = lines.filter(({ id }) => !left_out.has(id));
+  const work = useWork(() =>
+    forEachConcurrent(
+      chosen.map((line) => ({ line, key: crypto.randomUUID() })),
+      {
+        at_a_time: AT_A_TIME,
+        work: ({ line, key }) => line.act(key),
+        onSettled: ({ line }, error) => setOutcomes((before) => new Map(before).set(line.id, { error: error?.message ?? null })),
+      },
+    ),
+  );
+  const failed = [...outcomes.values()].filter(({ error }) => error !== null).length;
+  const summary = `${action.label}: ${chosen.length - failed} of ${chosen.length} done${failed > 0 ? `, ${failed} failed` : ''}`;
+  useLiveText(work.isSuccess ? summary : '');
+  if (lines.length === 0) return <Empty>{action.nothing}</Empty>;
+  const toggle = (id: string) =>
+    setLeftOut((before) => new Set(before.has(id) ? [...before].filter((other) => other !== id) : [...before, id]));
+  return (
+    <Stack>
+      {work.isSuccess && (
+        <Alert color={failed > 0 ? 'red' : 'green'} title={summary}>
+          {failed > 0 && 'The reasons are below.'}
+        </Alert>
+      )}
+      {lines.map((line) => (
+        <Line
+          key={line.id}
+          line={line}
+          done={action.done}
+          is_chosen={!left_out.has(line.id)}
+          {...(work.isIdle && { toggle: () => toggle(line.id) })}
+          outcome={outcomes.get(line.id)}
+        />
+      ))}
+      <Group justify="flex-end">
+        <Button variant="default" onClick={close}>
+          {work.isIdle ? 'Cancel' : 'Close'}
+        </Button>
+        {!work.isSuccess && (
+          <Button
+            {...(action.is_danger && { color: 'red' })}
+            loading={work.isPending}
+            disabled={chosen.length === 0}
+            onClick={() => work.mutate(undefined)}
+          >
+            {`${action.label} ${chosen.length}`}
+          </Button>
+        )}
+      </Group>
+    </Stack>
+  );
+}
+
+interface LineProps {
+  line: BulkLine;
+  done: string;
+  is_chosen: boolean;
+  /** Absent once the action has begun. */
+  toggle?: () => void;
+  outcome: Outcome | undefined;
+}
+
+function Line({ line, done, is_chosen, toggle, outcome }: LineProps) {
+  const { call, prompt, task_id, since } = line;
+  const name = call ? `${call.tool} of ${line.title}` : line.title;
+  return (
+    <Stack gap={4} className="panel">
+      <Group justify="space-between" gap="xs">
+        <Checkbox label={name} checked={is_chosen} disabled={!toggle} onChange={toggle} />
+        {outcome && (
+          <Status of={done} tone={outcome.error === null ? 'good' : 'bad'}>
+            {outcome.error ?? done}
+          </Status>
+        )}
+      </Group>
+      <Text size="sm">
+        <Anchor component={Link} to={`/tasks/${task_id}`} size="sm">
+          {shortenPrompt(prompt, 120)}
+        </Anchor>{' '}
+        <Text span c="dimmed">
+          {call ? 'waiting since' : 'from'} <When at={since} relative />
+        </Text>
+      </Text>
+      {call && <Code label={`Arguments of ${call.tool}`}>{call.arguments}</Code>}
+      {call?.arguments_cut && (
+        <Text size="xs" c="dimmed">
+          Only the beginning is shown: open the run to read all of it.
+        </Text>
+      )}
+    </Stack>
+  );
+}
