@@ -13,6 +13,7 @@ import { findForcedTools } from '../../../domain/tool-choice.ts';
 import { storable, type TranscriptMessage } from '../../../domain/transcript.ts';
 import type { Answered, UsageSoFar } from '../../../domain/usage.ts';
 import { createTaskEvents, type NewEvent } from '../../../events/task-events.ts';
+import { createCacheKey } from '../../../runtimes/cache-key.ts';
 import type { Exchange } from '../../../runtimes/runtime.ts';
 import { type Fitted, type FitWork, fitTranscript, isRoomy, readNamedWindow, refitTranscript } from '../fit.ts';
 import { listStartEvents } from '../offered.ts';
@@ -213,6 +214,8 @@ function buildExchange(
     ...(files ? { files } : {}),
     ...selectTools(work, tools),
     reasoning_effort: settings.reasoning_effort,
+    // Replays do not know the owner.
+    ...(run.owner ? { cache_key: createCacheKey(run) } : {}),
     ...(Object.keys(call_settings).length > 0 ? { call_settings } : {}),
     wants_json: settings.output_format === 'json',
     ...(output_schema ? { output_schema, may_be_rejected: !order.repaired } : {}),
