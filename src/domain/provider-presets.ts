@@ -261,7 +261,9 @@ const VERBOSE_MODELS = /^gpt-(?:[5-9]|\d\d)/i;
 
 function listOwnFields(provider: Endpoint, model: string): string[] {
   const is_openai = provider.base_url === null ? provider.provider_type === 'openai' : toHost(provider) === OPENAI_HOST;
-  if (!is_openai && !AZURE_V1.test(provider.base_url ?? '')) return [];
+  // Azure serves models of others there, which refuse the fields.
+  const is_azure = AZURE_V1.test(provider.base_url ?? '') && /^(?:gpt-(?!oss)|o\d)/i.test(model);
+  if (!is_openai && !is_azure) return [];
   return ['service_tier', 'prompt_cache_key', ...(VERBOSE_MODELS.test(model) ? ['verbosity'] : [])];
 }
 

@@ -349,6 +349,13 @@ describe('settings of a call', () => {
       { ...own, prompt_cache_key: 'key-7' },
     ],
     [
+      "another vendor's model at Azure",
+      'openai',
+      vendors.openai,
+      { provider_type: 'azure_openai', base_url: `${azure}/v1`, default_model: 'Kimi-K2.5' },
+      {},
+    ],
+    [
       'a dated version of Azure',
       'openai',
       vendors.openai,
