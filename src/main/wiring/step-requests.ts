@@ -81,8 +81,7 @@ const MODEL_CHANGES = ['model', 'provider_id'];
 
 /** Returns the names of the fields that a fork was given changes of; null: the run is no fork, or has none. */
 function listChanges({ events }: RunRecord): string[] | null {
-  const forked = events.find(({ data }) => data.event === 'forked');
-  return (forked?.data.changes as string[] | undefined) ?? null;
+  return events.map(({ data }) => (data.event === 'forked' ? data.changes : undefined)).find(Boolean) ?? null;
 }
 
 interface RebuildLimits {
