@@ -29,6 +29,14 @@ export const CallSettingFields = {
     .nullable()
     .default(null)
     .meta({ description: "Whether the model may ask for several tool calls at once. Null: the model's default" }),
+  service_tier: z.enum(['auto', 'default', 'flex', 'scale', 'priority']).nullable().default(null).meta({
+    description: "How soon the vendor answers, and at which price. Null: the vendor's default. Sent to OpenAI and Azure",
+  }),
+  verbosity: z
+    .enum(['low', 'medium', 'high'])
+    .nullable()
+    .default(null)
+    .meta({ description: "How long the answers are. Null: the model's default. Sent to GPT-5 and later at OpenAI and Azure" }),
 };
 
 type Fields = typeof CallSettingFields;

@@ -18,6 +18,8 @@ export interface Dialect {
   reasoning: 'kept' | 'required' | 'none';
   /** True if the thinking in a text is sent back in the text. */
   thinks_in_text: boolean;
+  /** The fields of OpenAI's own API that the endpoint is known to take for the model. Others refuse requests with fields they do not know. */
+  own_fields: readonly string[];
 }
 
 /**
@@ -68,6 +70,7 @@ const OPENAI: Dialect = {
   signed_calls: false,
   reasoning: 'kept',
   thinks_in_text: false,
+  own_fields: [],
 };
 const COMPATIBLE: Dialect = { ...OPENAI, max_tokens: 'max_tokens' };
 
@@ -241,6 +244,7 @@ export function getDialect(provider: Endpoint | null, model: string): Dialect {
     signed_calls: vendor?.id === 'gemini' && SIGNING_MODELS.test(model),
     reasoning: findReasoningRule(toHost(provider), model),
     thinks_in_text: TEXT_THINKERS.test(model),
+    own_fields: listOwnFields(provider, model),
     ...vendor?.dialect,
   };
 }
@@ -248,6 +252,19 @@ export function getDialect(provider: Endpoint | null, model: string): Dialect {
 function findReasoningRule(host: string, model: string): Dialect['reasoning'] {
   if (STRICT_MODELS.test(model) || REFUSES_REASONING.test(host)) return 'none';
   return REQUIRES_REASONING.test(host) ? 'required' : 'kept';
+}
+
+/** Matches Azure's own addresses with its current API. Dated versions of it are older than the fields. */
+const AZURE_V1 = /^https:\/\/[^/]+\.(?:openai|cognitiveservices|services\.ai)\.azure\.(?:com|us|cn)\/openai\/v1(?:\/|$)/i;
+/** Matches the models of OpenAI that take a verbosity; earlier ones refuse it. */
+const VERBOSE_MODELS = /^gpt-(?:[5-9]|\d\d)/i;
+
+function listOwnFields(provider: Endpoint, model: string): string[] {
+  const is_openai = provider.base_url === null ? provider.provider_type === 'openai' : toHost(provider) === OPENAI_HOST;
+  // Azure serves models of others there, which refuse the fields.
+  const is_azure = AZURE_V1.test(provider.base_url ?? '') && /^(?:gpt-(?!oss)|o\d)/i.test(model);
+  if (!is_openai && !is_azure) return [];
+  return ['service_tier', 'prompt_cache_key', ...(VERBOSE_MODELS.test(model) ? ['verbosity'] : [])];
 }
 
 const GEMINI_MODELS = /(?:^|\/)gemini/i;

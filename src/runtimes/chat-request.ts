@@ -42,9 +42,10 @@ export function chatRequest(exchange: Exchange, model: string, dialect: Dialect)
         }
       : {}),
     ...(reasoning_effort ? { reasoning_effort: reasoning_effort as 'low' } : {}),
+    ...(exchange.cache_key && dialect.own_fields.includes('prompt_cache_key') ? { prompt_cache_key: exchange.cache_key } : {}),
     // Many endpoints refuse JSON mode together with tools.
     ...(tools.length === 0 ? responseFormat(exchange) : {}),
-    ...toRequestSettings(divideSettings(call_settings, { model }).sent, {
+    ...toRequestSettings(divideSettings(call_settings, { model, takes: dialect.own_fields }).sent, {
       dialect,
       has_tools: tools.length > 0,
     }),
@@ -64,7 +65,7 @@ function responseFormat({ wants_json, output_schema }: Exchange) {
 
 /** Endpoints refuse `parallel_tool_calls` without tools. */
 function toRequestSettings(
-  { temperature, top_p, max_output_tokens, stop, parallel_tool_calls }: SetCallSettings,
+  { temperature, top_p, max_output_tokens, stop, parallel_tool_calls, service_tier, verbosity }: SetCallSettings,
   { dialect, has_tools }: { dialect: Dialect; has_tools: boolean },
 ): Partial<Request> {
   return {
@@ -73,6 +74,8 @@ function toRequestSettings(
     ...(max_output_tokens === undefined ? {} : { [dialect.max_tokens]: max_output_tokens }),
     ...(stop === undefined ? {} : { stop }),
     ...(parallel_tool_calls === undefined || !has_tools ? {} : { parallel_tool_calls }),
+    ...(service_tier === undefined ? {} : { service_tier }),
+    ...(verbosity === undefined ? {} : { verbosity }),
   };
 }
 

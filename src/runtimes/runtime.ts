@@ -22,6 +22,8 @@ export interface Exchange {
   /** The model must call one of the tools; absent: it decides. */
   must_call?: boolean;
   reasoning_effort: string | null;
+  /** The same for all runs of one workflow, so that an endpoint finds what it cached of their requests; absent: none. */
+  cache_key?: string;
   /** The settings of the call; absent: the model's own. */
   call_settings?: SetCallSettings;
   /** Request JSON if the endpoint supports it. */

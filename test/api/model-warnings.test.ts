@@ -96,3 +96,62 @@ it('an effort that the model is not known to take is kept and warned about, at s
   ]);
   expect((await here.alice.post('/api/workflows', { agent_id, reasoning_effort: 'very high' })).status).toBe(422);
 });
+
+it('an import warns about the models of its agents and workflows, also if an agent comes with its workflow', async () => {
+  const [ending, living] = [await providerId('m-ending'), await providerId('m-living')];
+  const agents = [
+    { ...agent(ending, null), id: 'first' },
+    { ...agent(living, null), id: 'second' },
+  ];
+  const workflows = [
+    { agent_id: 'first' },
+    { agent_id: 'second' },
+    { agent_id: 'second', model: 'm-ended' },
+    { agent_id: 'second', model: 'm-thinking', reasoning_effort: 'max' },
+    { agent_id: await agentId(ending, null) },
+  ];
+  const bundle = { version: '1.0', agents, workflows };
+  const refused = 'm-thinking is not known to take max, so its vendor may refuse it; it takes low, high';
+  const expected = [
+    { path: 'agents.0.model', message: ENDING },
+    { path: 'workflows.0.model', message: ENDING },
+    { path: 'workflows.2.model', message: ENDED },
+    { path: 'workflows.3.reasoning_effort', message: refused },
+    { path: 'workflows.4.model', message: ENDING },
+  ];
+  expect(await warnings('/api/import?dry_run=true', bundle)).toEqual(expected);
+  expect(await warnings('/api/import', bundle)).toEqual(expected);
+  expect(await warnings('/api/agents/import', { items: [agent(living, 'm-ended')] })).toEqual([
+    { path: 'items.0.model', message: ENDED },
+  ]);
+  const strict = { prefer: 'handling=strict' };
+  expect((await here.alice.post('/api/agents/import', { items: [agent(living, 'm-ended')] }, strict)).status).toBe(422);
+});
+
+it('the restore of a version warns about the model that its workflow asks from then on, before it changes anything', async () => {
+  const agent_id = await agentId(await providerId('m-living'), 'm-ending');
+  const { id } = await here.alice.ok(here.alice.post('/api/workflows', { agent_id, reasoning_effort: 'heroic' }));
+  await here.alice.ok(here.alice.put(`/api/workflows/${id}`, { reasoning_effort: null }));
+  await here.alice.ok(here.alice.put(`/api/agents/${agent_id}`, { model: null }));
+  const restore = `/api/workflows/${id}/versions/1/restore`;
+  const unknown = { path: 'reasoning_effort', message: 'No model is known to take heroic; it is sent as it is' };
+  const strict = await here.alice.post(restore, { agent: 'keep' }, { prefer: 'handling=strict' });
+  expect(strict.status).toBe(422);
+  expect(await here.alice.ok(here.alice.get(`/api/workflows/${id}`))).toMatchObject({ reasoning_effort: null });
+  expect(await warnings(restore, { agent: 'keep' })).toEqual([unknown]);
+  expect(await warnings(restore, { agent: 'change' })).toEqual([{ path: 'model', message: ENDING }, unknown]);
+});
+
+it('a restored agent warns about the other workflows whose limit in dollars no longer holds with it', async () => {
+  const provider_id = await providerId('m-unpriced', { price_table: { 'm-priced': { input: 3, output: 7 } } });
+  const agent_id = await agentId(provider_id, null);
+  const { id } = await here.alice.ok(here.alice.post('/api/workflows', { agent_id }));
+  await here.alice.ok(here.alice.put(`/api/agents/${agent_id}`, { model: 'm-priced' }));
+  const limited = { agent_id, title: 'Limited', budget: { max_cost_usd: 5 } };
+  await here.alice.ok(here.alice.post('/api/workflows', limited));
+  const restore = `/api/workflows/${id}/versions/1/restore`;
+  expect(await warnings(restore, { agent: 'keep' })).toEqual([]);
+  expect(await warnings(restore, { agent: 'change' })).toEqual([
+    { path: 'model', message: expect.stringContaining('The budget of your workflow Limited limits dollars') },
+  ]);
+});

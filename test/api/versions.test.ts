@@ -82,6 +82,7 @@ describe('a version comes into being', () => {
     const id = await here.workflow();
     const settings = {
       ...{ temperature: 0.3, top_p: 0.7, max_output_tokens: 1_009, stop: ['END'], parallel_tool_calls: false },
+      ...{ service_tier: 'flex', verbosity: 'low' },
       ...{ max_turns: 11, reasoning_effort: 'low', output_schema: { type: 'object', properties: { a: { type: 'string' } } } },
     };
     expect(Object.keys(CallSettingFields).filter((name) => !(name in settings))).toEqual([]);
@@ -90,6 +91,7 @@ describe('a version comes into being', () => {
     expect(before).toMatchObject(settings);
     await at.set(`workflows/${id}`, {
       ...{ temperature: 0.5, top_p: null, max_output_tokens: 13, stop: [], parallel_tool_calls: null },
+      ...{ service_tier: 'priority', verbosity: null },
       ...{ max_turns: 17, reasoning_effort: 'high', output_schema: null },
     });
     expect((await here.alice.ok(at.restore(id, 2))).exact).toBe(true);

@@ -16,6 +16,8 @@ import { providerOf } from './support.ts';
 const SCHEMA = readFileSync(new URL('../../prisma/schema.prisma', import.meta.url), 'utf8');
 const WORKFLOW = /^model Workflow \{$([\s\S]*?)^\}/m.exec(SCHEMA)?.[1] ?? '';
 const SAMPLES = [0.5, 7, false, ['END'], 'low', 'auto', 'text'];
+const OPENAI = { provider_type: 'openai', base_url: null };
+const OWN = ['service_tier', 'verbosity'];
 
 const settings = Object.entries(CallSettingFields as Record<string, z.ZodType>);
 
@@ -33,7 +35,7 @@ const buildExchange = (call_settings: SetCallSettings): Exchange => ({
 
 const buildRequests = (call_settings: SetCallSettings) => {
   const exchange = buildExchange(call_settings);
-  return JSON.stringify([chatRequest(exchange, 'm', getDialect(null, 'm')), messagesRequest(exchange, 'm')]);
+  return JSON.stringify([chatRequest(exchange, 'gpt-5', getDialect(OPENAI, 'gpt-5')), messagesRequest(exchange, 'm')]);
 };
 
 it.each(settings)('%s is stored, pinned, forked, exported and sent', (name, field) => {
@@ -54,22 +56,29 @@ const ALL_SET = Object.fromEntries(
 ) as SetCallSettings;
 const CLAUDE = 'claude-sonnet-5';
 const sendChat = (model: string) => (set: SetCallSettings) => chatRequest(buildExchange(set), model, getDialect(null, model));
+const sendOpenAi = (set: SetCallSettings) => chatRequest(buildExchange(set), 'gpt-5', getDialect(OPENAI, 'gpt-5'));
 const sendMessages = (model: string) => (set: SetCallSettings) => messagesRequest(buildExchange(set), model);
 const provider = (values: Partial<PinnedProvider>) => ({ provider: providerOf(values), model: values.default_model ?? null });
 
 it.each<[string, Pick<Definition, 'provider' | 'model'>, ((set: SetCallSettings) => object) | null, string[]]>([
-  ['the default runtime', { provider: null, model: 'gpt' }, sendChat('gpt'), []],
-  ['the default runtime with Claude', { provider: null, model: CLAUDE }, sendChat(CLAUDE), ['top_p']],
-  ['the default model of the default runtime', { provider: null, model: null }, sendChat(CLAUDE), ['top_p']],
-  ['chat completions', provider({ default_model: 'gpt' }), sendChat('gpt'), []],
-  ['chat completions with Claude', provider({ default_model: CLAUDE }), sendChat(CLAUDE), ['top_p']],
+  ['the default runtime', { provider: null, model: 'gpt' }, sendChat('gpt'), OWN],
+  ['the default runtime with Claude', { provider: null, model: CLAUDE }, sendChat(CLAUDE), ['top_p', ...OWN]],
+  ['the default model of the default runtime', { provider: null, model: null }, sendChat(CLAUDE), ['top_p', ...OWN]],
+  ['OpenAI', provider({ ...OPENAI, default_model: 'gpt-5' }), sendOpenAi, []],
+  ['chat completions', provider({ default_model: 'gpt' }), sendChat('gpt'), OWN],
+  ['chat completions with Claude', provider({ default_model: CLAUDE }), sendChat(CLAUDE), ['top_p', ...OWN]],
   [
     'a deployment of Azure',
     provider({ provider_type: 'azure_openai', azure_deployment: CLAUDE, default_model: null }),
     sendChat(CLAUDE),
-    ['top_p'],
+    ['top_p', ...OWN],
   ],
-  ['the Messages API', provider({ provider_type: 'anthropic_messages', default_model: CLAUDE }), sendMessages(CLAUDE), ['top_p']],
+  [
+    'the Messages API',
+    provider({ provider_type: 'anthropic_messages', default_model: CLAUDE }),
+    sendMessages(CLAUDE),
+    ['top_p', ...OWN],
+  ],
   [
     "the vendor's sessions",
     provider({ provider_type: 'anthropic', default_model: CLAUDE }),

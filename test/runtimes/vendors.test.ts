@@ -27,7 +27,7 @@ const presetOf = (id: string) => presetsWithModels((vendor) => FIRST[vendor] ?? 
 async function exchangeWith(id: string, provider: Partial<PinnedProvider>, values: Partial<Exchange>) {
   const { provider_type, base_url, model_example } = presetOf(id);
   const pinned = providerOf({ provider_type, base_url, default_model: model_example, api_key_token_name: 'key', ...provider });
-  const through = vendor.at(base_url ?? 'https://api.openai.com/v1');
+  const through = vendor.at(provider.base_url ?? base_url ?? 'https://api.openai.com/v1');
   const options = { default_runtime: { base_url: 'http://127.0.0.1:9', model: null }, ...DIRECT };
   const { runtime, prices } = await selectRuntime({ provider: pinned, tools: [] }, caller, {
     ...options,
@@ -328,6 +328,59 @@ describe('settings of a call', () => {
   ])('reach %s under its names', async (id, rules, limit) => {
     const { max_output_tokens, ...same } = call_settings;
     expect(await sentTo(id, rules)).toEqual({ ...same, [limit]: max_output_tokens });
+  });
+
+  const own = { service_tier: 'flex', verbosity: 'low' } as const;
+  const azure = 'https://house.openai.azure.com/openai';
+  it.each<[string, string, vendors.Rules, Partial<PinnedProvider>, object]>([
+    ['OpenAI', 'openai', vendors.openaiItself, { default_model: 'gpt-5.1' }, { ...own, prompt_cache_key: 'key-7' }],
+    [
+      'an earlier model of OpenAI',
+      'openai',
+      vendors.openaiItself,
+      { default_model: 'gpt-4.1' },
+      { service_tier: 'flex', prompt_cache_key: 'key-7' },
+    ],
+    [
+      "Azure's current API",
+      'openai',
+      vendors.openaiItself,
+      { provider_type: 'azure_openai', base_url: `${azure}/v1`, default_model: 'gpt-5.1' },
+      { ...own, prompt_cache_key: 'key-7' },
+    ],
+    [
+      "another vendor's model at Azure",
+      'openai',
+      vendors.openai,
+      { provider_type: 'azure_openai', base_url: `${azure}/v1`, default_model: 'Kimi-K2.5' },
+      {},
+    ],
+    [
+      'a dated version of Azure',
+      'openai',
+      vendors.openai,
+      { provider_type: 'azure_openai', base_url: azure, azure_deployment: 'gpt-5.1' },
+      {},
+    ],
+    [
+      "a gateway of OpenAI's type",
+      'openai',
+      vendors.openai,
+      { base_url: 'https://openai.azure.com.gateway.example/openai/v1', default_model: 'gpt-5.1' },
+      {},
+    ],
+    ['OpenRouter', 'openrouter', vendors.openai, { default_model: 'openai/gpt-5.1' }, {}],
+    ['Mistral', 'mistral', vendors.mistral, {}, {}],
+  ])('of OpenAI alone, and the key of its cache, reach %s if it takes them', async (_, id, rules, provider, expected) => {
+    const { tool_choice: __, ...sent } = await sentTo(id, rules, { call_settings: own, cache_key: 'key-7' }, provider);
+    expect(sent).toEqual(expected);
+  });
+
+  it('of OpenAI alone do not reach Anthropic', async () => {
+    expect(await sentTo('anthropic', vendors.anthropic, { call_settings: own, cache_key: 'key-7' })).toEqual({
+      system: CACHED_SYSTEM,
+      max_tokens: 8_192,
+    });
   });
 
   it('reach Anthropic under its names, with the limit it requires', async () => {

@@ -68,7 +68,9 @@ describe('a fork with changes', () => {
     expect(changeable).toMatchObject(changes);
     expect(not_rebuilt).toEqual([]);
     expect(instructions).toBe(sentLast().messages[0]?.content);
-    expect((await request(ended.id, 1)).not_rebuilt).toContainEqual(expect.stringContaining('copied into a fork with changes'));
+    const copied = await request(ended.id, 1);
+    expect(copied.not_rebuilt).toContainEqual(expect.stringContaining('copied into a fork with changes'));
+    expect([copied.model, (await request(ended.id, 2)).model]).toEqual(['scripted', 'other']);
     const { logs } = await read<{ logs: { event: string; detail: string }[] }>(`tasks/${ended.id}`);
     expect(logs.find(({ event }) => event === 'forked')?.detail).toBe(
       `Forked from step 2 of the run ${task_id} with another ${Object.keys(changes).sort().join(', ')}`,

@@ -2,6 +2,7 @@ import type { Warning } from '../../contracts/common.ts';
 import { findKnownModel, getToday, isKnownEffort, type KnownModel } from '../../domain/known-models.ts';
 import { describeEnd } from '../../domain/model-ends.ts';
 import { findCatalogue } from '../../domain/provider-presets.ts';
+import { isUuid } from '../../domain/uuid.ts';
 import type { Store } from '../../store/index.ts';
 
 type Endpoint = Parameters<typeof findCatalogue>[0];
@@ -22,8 +23,21 @@ function findVendorModel({ model, provider }: ModelUse): KnownModel | null {
   return vendor || model.includes('/') ? findKnownModel(model, vendor) : null;
 }
 
+/** Finds the records that decide which model is asked. */
+interface Finders {
+  agents: { find(id: string): Promise<AgentUse | null> };
+  providers: { find(id: string): Promise<ProviderUse | null> };
+}
+
+interface AgentUse {
+  model?: string | null | undefined;
+  provider_id?: string | null | undefined;
+}
+
+type ProviderUse = Endpoint & { default_model: string | null };
+
 /** Warns about the model of a workflow: its end, and the effort that it is not known to take. */
-export async function listWorkflowModelWarnings(store: Pick<Store, 'agents' | 'providers'>, workflow: WorkflowUse) {
+export async function listWorkflowModelWarnings(store: Finders, workflow: WorkflowUse) {
   const use = await findModelUse(store, workflow);
   return [...listModelWarnings(use, 'model'), ...listEffortWarnings(use, workflow.reasoning_effort)];
 }
@@ -59,17 +73,34 @@ const takesEffort = ({ efforts, vendor }: KnownModel, effort: string): boolean =
 
 /** Finds the model that an agent's runs ask for; the model of a workflow takes precedence. */
 export async function findModelUse(
-  store: Pick<Store, 'agents' | 'providers'>,
+  store: Finders,
   { model, agent_id }: { model?: string | null | undefined; agent_id: string },
 ): Promise<ModelUse> {
   const agent = await store.agents.find(agent_id);
   return agent ? findAgentModel(store, { ...agent, model: model ?? agent.model }) : { model: null, provider: null };
 }
 
-export async function findAgentModel(
-  store: Pick<Store, 'providers'>,
-  { model, provider_id }: { model?: string | null | undefined; provider_id?: string | null | undefined },
-): Promise<ModelUse> {
+export async function findAgentModel(store: Pick<Finders, 'providers'>, { model, provider_id }: AgentUse): Promise<ModelUse> {
   const provider = provider_id ? await store.providers.find(provider_id) : null;
   return { model: model ?? provider?.default_model ?? null, provider };
+}
+
+/** Finds the records of an import: a workflow's agent may be stored or imported with it. Each stored record is read once. */
+export function createImportFinders(
+  { agents, providers }: Pick<Store, 'agents' | 'providers'>,
+  imported_agents: readonly (AgentUse & { id?: string | undefined })[],
+): Finders {
+  const findStored = findOnce<AgentUse>(agents.find);
+  return {
+    agents: { find: async (id) => (await findStored(id)) ?? imported_agents.find((agent) => agent.id === id) ?? null },
+    providers: { find: findOnce<ProviderUse>(providers.find) },
+  };
+}
+
+function findOnce<T>(find: (id: string) => Promise<T | null>): (id: string) => Promise<T | null> {
+  const found = new Map<string, Promise<T | null>>();
+  return (id) => {
+    if (!found.has(id)) found.set(id, isUuid(id) ? find(id) : Promise.resolve(null));
+    return found.get(id)!;
+  };
 }

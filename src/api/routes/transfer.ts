@@ -11,6 +11,7 @@ import type { Store } from '../../store/index.ts';
 import type { FaultOf, ImportParts, PartName } from '../../store/resources/transfer-drafts.ts';
 import { listGuardErrors, listGuardWarnings } from '../checks/agent-guards.ts';
 import { listHostedToolErrors } from '../checks/hosted-tools.ts';
+import { createImportFinders, findAgentModel, listModelWarnings, listWorkflowModelWarnings } from '../checks/model-warnings.ts';
 import type { LimitChecks } from '../checks/priced-limits.ts';
 import { listAgentTagWarnings, listWorkflowTagWarnings } from '../checks/unjoined.ts';
 import { type Api, mount } from '../http/mount.ts';
@@ -85,7 +86,7 @@ const createImport =
     const item_errors = await findErrors(parts, importer);
     warn(
       ...listItemWarnings(parts, names),
-      ...(await listTagWarnings(store, parts, { names, importer })),
+      ...(await listUseWarnings(store, parts, { names, importer })),
       ...placeWarnings(names.agents ?? 'agents', warnings),
     );
     const faultOf: FaultOf = (item) => item_errors.get(item) ?? null;
@@ -96,24 +97,25 @@ const createImport =
     return store.transfer.import(parts, { importer, dry_run, faultOf });
   };
 
-/** Warnings about imported agents and workflows whose tags do not join what other people made here. */
-async function listTagWarnings(
+/** Warnings about imported agents and workflows: tags that do not join what other people made here, and their models. */
+async function listUseWarnings(
   store: Store,
   parts: ImportParts,
-  { names = {}, importer }: Pick<Importing, 'names'> & { importer: Caller },
-) {
-  const placeWarnings = async <T extends object>(
-    part: PartName,
-    items: readonly T[],
-    listWarnings: (item: T) => Promise<Warning[]>,
-  ) =>
-    (await Promise.all(items.map(listWarnings))).flatMap((item_warnings, index) =>
-      item_warnings.map(({ path, message }) => ({ path: `${names[part] ?? part}.${index}.${path}`, message })),
-    );
-  const { agents = [], workflows = [] } = parts as { agents?: object[]; workflows?: object[] };
+  { names = {}, importer: { key } }: Pick<Importing, 'names'> & { importer: Caller },
+): Promise<Warning[]> {
+  const { agents = [], workflows = [] } = parts as { agents?: ImportedAgent[]; workflows?: ImportedWorkflow[] };
+  const finders = createImportFinders(store, agents);
+  const agent_warnings = agents.map(async (agent) => [
+    ...(await listAgentTagWarnings(store, { ...agent, created_by: key })),
+    ...listModelWarnings(await findAgentModel(finders, agent), 'model'),
+  ]);
+  const workflow_warnings = workflows.map(async (workflow) => [
+    ...(await listWorkflowTagWarnings(store, { ...workflow, owner: key })),
+    ...(await listWorkflowModelWarnings(finders, workflow)),
+  ]);
   return [
-    ...(await placeWarnings('agents', agents, (item) => listAgentTagWarnings(store, { ...item, created_by: importer.key }))),
-    ...(await placeWarnings('workflows', workflows, (item) => listWorkflowTagWarnings(store, { ...item, owner: importer.key }))),
+    ...placeWarnings(names.agents ?? 'agents', await Promise.all(agent_warnings)),
+    ...placeWarnings(names.workflows ?? 'workflows', await Promise.all(workflow_warnings)),
   ];
 }
 
@@ -193,6 +195,7 @@ const createErrorFinder = (services: Services, check: CheckGuardrail) => async (
   return item_errors;
 };
 
+type ImportedAgent = ReturnType<typeof EXPORTED.agent.parse>;
 type ImportedWorkflow = ReturnType<typeof EXPORTED.workflow.parse>;
 
 /** Returns why the limit in dollars of an imported workflow cannot hold. Its agent may be imported with it. */

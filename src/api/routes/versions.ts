@@ -8,6 +8,7 @@ import { UNPRICED_MODEL } from '../../domain/unpriced.ts';
 import type { Caller } from '../../identity/caller.ts';
 import type { Store } from '../../store/index.ts';
 import type { VersionConfig } from '../../store/resources/versions.ts';
+import { listWorkflowModelWarnings } from '../checks/model-warnings.ts';
 import { getOwnWorkflow } from '../checks/owned.ts';
 import type { LimitChecks } from '../checks/priced-limits.ts';
 import { listReferenceErrors } from '../checks/references.ts';
@@ -46,17 +47,19 @@ export function versionRoutes(api: Api, { store, dollar_limits }: Services, shar
     const changes = before ? listMaskedChanges(store, before, definition) : undefined;
     return { ...version_record!, definition: store.versions.maskDefinition(definition), ...(changes ? { changes } : {}) };
   });
-  mount(api, versions.restore, async ({ params: { id, number }, body: { agent }, reserved_id }, caller) => {
+  mount(api, versions.restore, async ({ params: { id, number }, body: { agent }, reserved_id, warn }, caller) => {
     const before = await getOwn(id, caller);
     const version = await getVersion(id, number);
     const config = requireConfig(version);
     refuseDeleted(await listReferenceErrors(store, { ...config.workflow }, REFERENCES));
     const restoring = { version, config, choice: agent, shared_write, copy_id: reserved_id, title: before.title ?? id };
-    const limit_error = await dollar_limits.findLimitError(
-      toLimited(config),
-      agent === 'keep' ? undefined : await loadSettings(store, restoring),
-    );
+    const settings = agent === 'keep' ? undefined : await loadSettings(store, restoring);
+    const limit_error = await dollar_limits.findLimitError(toLimited(config), settings);
     if (limit_error) throw unprocessable([limit_error], UNPRICED_MODEL);
+    const finders = settings ? { ...store, agents: { find: async () => settings } } : store;
+    warn(...(await listWorkflowModelWarnings(finders, config.workflow)));
+    if (settings && agent === 'change')
+      warn(...(await dollar_limits.listBrokenLimits({ agent: { ...settings, id: config.workflow.agent_id } }, caller)));
     const agent_id = await restoreAgent(store, restoring, caller);
     // A version has only the settings that existed at that time.
     const later_settings = { output_schema: null, ...callSettings({}) };

@@ -483,6 +483,8 @@ export type ChangeableFields = {
   max_output_tokens: number | null;
   stop: string[];
   parallel_tool_calls: boolean | null;
+  service_tier: 'auto' | 'default' | 'flex' | 'scale' | 'priority' | null;
+  verbosity: 'low' | 'medium' | 'high' | null;
 };
 
 /** The `data` line of a frame; the `id` line counts from 1 */
@@ -1159,6 +1161,10 @@ export type ExportedWorkflow = {
   stop?: string[];
   /** Whether the model may ask for several tool calls at once. Null: the model's default */
   parallel_tool_calls?: boolean | null;
+  /** How soon the vendor answers, and at which price. Null: the vendor's default. Sent to OpenAI and Azure */
+  service_tier?: 'auto' | 'default' | 'flex' | 'scale' | 'priority' | null;
+  /** How long the answers are. Null: the model's default. Sent to GPT-5 and later at OpenAI and Azure */
+  verbosity?: 'low' | 'medium' | 'high' | null;
   /** Compact older rounds when the context fills up; if off, the run fails at that point */
   infinite_session?: boolean;
   bypass_memory?: boolean;
@@ -1216,6 +1222,10 @@ export type ExportedWorkflowOutput = {
   stop: string[];
   /** Whether the model may ask for several tool calls at once. Null: the model's default */
   parallel_tool_calls: boolean | null;
+  /** How soon the vendor answers, and at which price. Null: the vendor's default. Sent to OpenAI and Azure */
+  service_tier: 'auto' | 'default' | 'flex' | 'scale' | 'priority' | null;
+  /** How long the answers are. Null: the model's default. Sent to GPT-5 and later at OpenAI and Azure */
+  verbosity: 'low' | 'medium' | 'high' | null;
   /** Compact older rounds when the context fills up; if off, the run fails at that point */
   infinite_session: boolean;
   bypass_memory: boolean;
@@ -1316,6 +1326,8 @@ export type ForkChanges = {
   max_output_tokens?: number | null;
   stop?: string[];
   parallel_tool_calls?: boolean | null;
+  service_tier?: 'auto' | 'default' | 'flex' | 'scale' | 'priority' | null;
+  verbosity?: 'low' | 'medium' | 'high' | null;
   /** Copied messages that get another text, by their `step` and `position` in the request of the step. Calls stay as they are. The first prompt is also what the fork is a run of */
   messages?: {
     step: number;
@@ -3484,6 +3496,8 @@ export type RunBundle = {
       max_output_tokens?: number;
       stop?: string[];
       parallel_tool_calls?: boolean;
+      service_tier?: 'auto' | 'default' | 'flex' | 'scale' | 'priority';
+      verbosity?: 'low' | 'medium' | 'high';
     };
     skills: {
       name: string;
@@ -4562,6 +4576,8 @@ export type VersionDefinition = {
     max_output_tokens?: number;
     stop?: string[];
     parallel_tool_calls?: boolean;
+    service_tier?: 'auto' | 'default' | 'flex' | 'scale' | 'priority';
+    verbosity?: 'low' | 'medium' | 'high';
   };
   skills: {
     name: string;
@@ -4729,6 +4745,10 @@ export type Workflow = {
   stop: string[];
   /** Whether the model may ask for several tool calls at once. Null: the model's default */
   parallel_tool_calls: boolean | null;
+  /** How soon the vendor answers, and at which price. Null: the vendor's default. Sent to OpenAI and Azure */
+  service_tier: 'auto' | 'default' | 'flex' | 'scale' | 'priority' | null;
+  /** How long the answers are. Null: the model's default. Sent to GPT-5 and later at OpenAI and Azure */
+  verbosity: 'low' | 'medium' | 'high' | null;
   /** Compact older rounds when the context fills up; if off, the run fails at that point */
   infinite_session: boolean;
   bypass_memory: boolean;
@@ -4808,6 +4828,10 @@ export type WorkflowCreate = {
   stop?: string[];
   /** Whether the model may ask for several tool calls at once. Null: the model's default */
   parallel_tool_calls?: boolean | null;
+  /** How soon the vendor answers, and at which price. Null: the vendor's default. Sent to OpenAI and Azure */
+  service_tier?: 'auto' | 'default' | 'flex' | 'scale' | 'priority' | null;
+  /** How long the answers are. Null: the model's default. Sent to GPT-5 and later at OpenAI and Azure */
+  verbosity?: 'low' | 'medium' | 'high' | null;
   /** Compact older rounds when the context fills up; if off, the run fails at that point */
   infinite_session?: boolean;
   bypass_memory?: boolean;
@@ -4883,6 +4907,10 @@ export type WorkflowSummary = {
   stop: string[];
   /** Whether the model may ask for several tool calls at once. Null: the model's default */
   parallel_tool_calls: boolean | null;
+  /** How soon the vendor answers, and at which price. Null: the vendor's default. Sent to OpenAI and Azure */
+  service_tier: 'auto' | 'default' | 'flex' | 'scale' | 'priority' | null;
+  /** How long the answers are. Null: the model's default. Sent to GPT-5 and later at OpenAI and Azure */
+  verbosity: 'low' | 'medium' | 'high' | null;
   /** Compact older rounds when the context fills up; if off, the run fails at that point */
   infinite_session: boolean;
   bypass_memory: boolean;
@@ -4949,6 +4977,8 @@ export type WorkflowUpdate = {
   max_output_tokens?: number | null;
   stop?: string[];
   parallel_tool_calls?: boolean | null;
+  service_tier?: 'auto' | 'default' | 'flex' | 'scale' | 'priority' | null;
+  verbosity?: 'low' | 'medium' | 'high' | null;
   infinite_session?: boolean;
   bypass_memory?: boolean;
   auto_memory?: boolean;

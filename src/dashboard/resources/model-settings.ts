@@ -25,4 +25,6 @@ export const MODEL_SETTINGS: Overrides = {
   reasoning_effort: { ...CHOICE, control: 'choice', options: [...REASONING_EFFORTS] },
   stop: { label: 'Stop texts' },
   parallel_tool_calls: { ...CHOICE, label: 'Several tool calls at once' },
+  service_tier: { ...CHOICE, label: 'Service tier' },
+  verbosity: { ...CHOICE, label: 'Length of answers' },
 };

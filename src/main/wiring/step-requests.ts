@@ -22,7 +22,10 @@ export function createStepRequestBuilder(core: BundleServices): StepRequestBuild
       throw new AppError('not_found', `This run has no step ${step}; it has reached step ${bundle.steps.length}`);
     const definition = applyFallback(pinned, recorded_step.fallback ?? 0);
     const exchange = await rebuildExchange(bundle, step);
-    const model = exchange.model ?? definition.provider?.default_model ?? recorded_step.model;
+    const changes = recorded_step.copied ? listChanges(record) : null;
+    // The definition names the model of the fork, which was not asked at this step.
+    const asked = changes?.some((field) => MODEL_CHANGES.includes(field)) ? recorded_step.model : null;
+    const model = asked ?? exchange.model ?? definition.provider?.default_model ?? recorded_step.model;
     const keeps_context = bundle.runtime.keeps_context && definition.provider?.id === pinned.provider?.id;
     return {
       step,
@@ -46,7 +49,7 @@ export function createStepRequestBuilder(core: BundleServices): StepRequestBuild
         system_prompt: bundle.definition.agent.system_prompt,
       },
       not_rebuilt: describeLimits(definition, {
-        copied_otherwise: recorded_step.copied && wasChanged(record),
+        copied_otherwise: changes !== null,
         keeps_context,
         has_toolset: record.task.toolset !== null,
       }),
@@ -73,8 +76,13 @@ const requestMessage = ({ kind, ...message }: TranscriptMessage) => ({
   kind: kind === 'context' ? (CONTEXTS[message.position] ?? kind) : kind,
 });
 
-/** True if a fork was given changes. */
-const wasChanged = ({ events }: RunRecord) => events.some(({ data }) => data.event === 'forked' && data.changes !== undefined);
+/** The changes of a fork that make it ask another model than its source. */
+const MODEL_CHANGES = ['model', 'provider_id'];
+
+/** Returns the names of the fields that a fork was given changes of; null: the run is no fork, or has none. */
+function listChanges({ events }: RunRecord): string[] | null {
+  return events.map(({ data }) => (data.event === 'forked' ? data.changes : undefined)).find(Boolean) ?? null;
+}
 
 interface RebuildLimits {
   /** True if the step was copied into a fork that has changes. */

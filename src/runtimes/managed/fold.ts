@@ -112,15 +112,16 @@ function noteTool(calls: Map<string, CallMadeThere>, event: ToolEvent): void {
   call.result = { content: parts.join('\n'), failed: event.is_error === true };
 }
 
-/**
- * Throws for a session's error. An error that the vendor retries is not a failure yet; one from before this exchange was already
- * handled.
- */
+/** The codes of failures that the vendor's types of errors stand for; every other type is a `model_error`. */
 const ERROR_CODES: Record<string, string> = {
   model_rate_limited_error: 'rate_limited',
   billing_error: 'quota_exhausted',
 };
 
+/**
+ * Throws for a session's error. An error that the vendor retries is not a failure yet; one from before this exchange was already
+ * handled.
+ */
 function refuse({ error }: SessionError, counts: boolean): void {
   const status = 'retry_status' in error ? error.retry_status.type : 'terminal';
   if (status === 'retrying' || !counts) return;

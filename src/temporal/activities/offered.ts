@@ -1,6 +1,7 @@
 import { splitSettings } from '../../domain/call-settings.ts';
 import { type Definition, getDefaultModel, isVendor, type ToolSpec } from '../../domain/definition.ts';
 import { listHostedTools } from '../../domain/hosted-tools.ts';
+import { getDialect } from '../../domain/provider-presets.ts';
 import { divideSettings } from '../../domain/sent-settings.ts';
 import { createTaskEvents, type NewEvent } from '../../events/task-events.ts';
 import type { SelectedRuntime } from '../../runtimes/select.ts';
@@ -37,6 +38,7 @@ export function listSettingEvents({ ports, run, definition }: RunStart): NewEven
   const model = definition.model ?? (provider ? getDefaultModel(provider) : ports.default_model) ?? '';
   const { left_out } = divideSettings(splitSettings(settings).call_settings, {
     model,
+    takes: getDialect(provider, model).own_fields,
     in_sessions: provider !== null && isVendor(provider),
   });
   const { log } = createTaskEvents(run.task_id, ports.now);

@@ -17,7 +17,21 @@ const openaiError = (message: string, param: string | null = null, code: string 
 
 const COMMON = ['model', 'messages', 'stream', 'tools', 'tool_choice', 'temperature', 'top_p', 'stop', 'parallel_tool_calls'];
 const OPENAI_FIELDS = [...COMMON, 'stream_options', 'max_tokens', 'max_completion_tokens', 'reasoning_effort', 'response_format'];
+/** What only OpenAI itself, and Azure's current API, take. */
+const OPENAI_OWN_FIELDS = ['service_tier', 'verbosity', 'prompt_cache_key'];
 
+/** The vendor itself. */
+export const openaiItself: Rules = (body, issued) => {
+  if (body.verbosity !== undefined && body.verbosity !== 'medium' && !/^gpt-[5-9]/.test(body.model))
+    return openaiError(
+      `Unsupported value: 'verbosity' does not support '${body.verbosity}' with this model. Supported values are: 'medium'.`,
+      'verbosity',
+      'unsupported_value',
+    );
+  return openai(Object.fromEntries(Object.entries(body).filter(([name]) => !OPENAI_OWN_FIELDS.includes(name))), issued);
+};
+
+/** Endpoints in its form. */
 export const openai: Rules = (body) => {
   const unknown = Object.keys(body).find((name) => !OPENAI_FIELDS.includes(name));
   if (unknown) return openaiError(`Unrecognized request argument supplied: ${unknown}`);

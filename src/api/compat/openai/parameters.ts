@@ -13,6 +13,8 @@ const SETTINGS = new Map<string, keyof SetCallSettings>([
   ['max_tokens', 'max_output_tokens'],
   ['max_output_tokens', 'max_output_tokens'],
   ['max_completion_tokens', 'max_output_tokens'],
+  ['service_tier', 'service_tier'],
+  ['verbosity', 'verbosity'],
 ]);
 
 /** Parameters without which the reply would not be what the client reads: they are refused with every other value. */
@@ -29,7 +31,7 @@ const CHANGES_REPLY = [
 ];
 
 /** Parameters that do not affect the answer: strict handling accepts every value. */
-const WITHOUT_EFFECT = ['user', 'safety_identifier', 'prompt_cache_key', 'service_tier', 'store', 'include', 'seed'];
+const WITHOUT_EFFECT = ['user', 'safety_identifier', 'prompt_cache_key', 'store', 'include', 'seed'];
 
 /** The parameters of OpenAI's API, and their values that request what happens anyway. */
 const USUAL = new Map<string, unknown[]>(

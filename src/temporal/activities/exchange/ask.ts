@@ -15,6 +15,7 @@ import { storable, type TranscriptMessage } from '../../../domain/transcript.ts'
 import { followUsage } from '../../../domain/usage.ts';
 import { createTaskEvents, type NewEvent } from '../../../events/task-events.ts';
 import type { Exchange, ModelRuntime } from '../../../runtimes/runtime.ts';
+import { createCacheKey } from '../cache-key.ts';
 import { type Fitted, type FitWork, fitTranscript, isRoomy, readNamedWindow, refitTranscript } from '../fit.ts';
 import { listStartEvents } from '../offered.ts';
 import { reserve } from '../reserve.ts';
@@ -227,6 +228,8 @@ function buildExchange(
     ...(files ? { files } : {}),
     ...selectTools(work, tools),
     reasoning_effort: settings.reasoning_effort,
+    // Replays do not know the owner.
+    ...(run.owner ? { cache_key: createCacheKey(run) } : {}),
     ...(Object.keys(call_settings).length > 0 ? { call_settings } : {}),
     wants_json: settings.output_format === 'json',
     ...(output_schema ? { output_schema, may_be_rejected: !order.repaired } : {}),
