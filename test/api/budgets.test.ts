@@ -69,11 +69,15 @@ describe('the subject of a budget', () => {
     };
     const { id: schedule_id } = await here.alice.ok(here.alice.post('/api/scheduled-agents', schedule), 201);
     const own = { workflow: workflow_id, service_key: key_id, schedule: schedule_id, person: 'local:alice' };
+    const tokens = { limit_usd: null, limit_tokens: 53 };
     for (const [scope, subject_id] of Object.entries(own)) {
-      await made(here.alice, { scope, subject_id });
-      await made(here.bob, { scope, subject_id });
+      await made(here.alice, { scope, subject_id, ...tokens });
+      await made(here.bob, { scope, subject_id, ...tokens });
     }
-    for (const values of [{ scope: 'installation' }, { scope: 'agent', subject_id: agent_id }]) {
+    for (const values of [
+      { scope: 'installation', ...tokens },
+      { scope: 'agent', subject_id: agent_id, ...tokens },
+    ]) {
       expect(await create(here.alice, values)).toMatchObject({ status: 403, body: { code: 'administrators_only' } });
       await made(here.bob, values);
     }

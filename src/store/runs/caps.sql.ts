@@ -108,7 +108,7 @@ export const raiseWaiting = statement(
 );
 
 /** Returns the runs that wait because a model had no price for a budget in dollars, together if the same decides about their prices. */
-export const listUnpriced = statement(
+export const listUnpricedWaits = statement(
   'list_unpriced_waits',
   [],
   `SELECT t.definition_hash, coalesce((t.fallback ->> 'position')::int, 0) AS position, t.unpriced_models, array_agg(t.id::text ORDER BY w.since) AS task_ids

@@ -71,7 +71,7 @@ export function capStore(pool: Queryable) {
     raiseWaiting: async (): Promise<string[]> =>
       (await rows<{ task_id: string }>(pool, sql.raiseWaiting())).map(({ task_id }) => task_id),
     /** Lists the runs that `raiseWaiting` leaves out, because a price decides. */
-    listUnpriced: () => rows<UnpricedWaits>(pool, sql.listUnpriced()),
+    listUnpriced: () => rows<UnpricedWaits>(pool, sql.listUnpricedWaits()),
     /** Removes reservations whose process is lost. */
     async sweep(): Promise<void> {
       await row(pool, sql.sweepCaps());
