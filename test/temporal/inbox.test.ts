@@ -49,6 +49,11 @@ describe('what runs wait for', () => {
     spent = await waits(poor, 'Spend');
     here.model.script(asks({ name: shop.name, args: { to: 'bob' } }));
     await waits(shop.of_bob, 'Not of Alice', here.bob);
+    // Calls of one round begin to wait in any order.
+    await here.sql(
+      `UPDATE tool_calls SET waiting_since = waiting_since + interval '1 s' WHERE task_id = '${both}' AND call_id = '1-2'`,
+    );
+    await here.sql(`UPDATE tasks SET waiting_since = waiting_since + interval '7 s' WHERE id = '${spent}'`);
   });
 
   it('is listed once for each decision, the oldest first, with what one needs to decide', async () => {

@@ -28,12 +28,12 @@ const OPEN = `open AS (
 
 export const listInbox = statement(
   'list_inbox',
-  ['owner', 'kind', 'task_id', 'workflow_id', 'agent_id', 'tool', 'after_time', 'after_id', 'most'],
+  ['owner', 'of_kind', 'of_task', 'of_workflow', 'of_agent', 'of_tool', 'after_time', 'after_id', 'most'],
   `WITH ${OPEN},
     matching AS MATERIALIZED (
-      SELECT * FROM open WHERE (:kind::text IS NULL OR kind = :kind) AND (:task_id::uuid IS NULL OR task_id = :task_id)
-        AND (:workflow_id::uuid IS NULL OR workflow_id = :workflow_id)
-        AND (:agent_id::uuid IS NULL OR agent_id = :agent_id) AND (:tool::text IS NULL OR tool = :tool)),
+      SELECT * FROM open WHERE (:of_kind::text IS NULL OR kind = :of_kind) AND (:of_task::uuid IS NULL OR task_id = :of_task)
+        AND (:of_workflow::uuid IS NULL OR workflow_id = :of_workflow)
+        AND (:of_agent::uuid IS NULL OR agent_id = :of_agent) AND (:of_tool::text IS NULL OR tool = :of_tool)),
     page AS (
       SELECT id, kind, task_id, call_id, tool, effect, left(arguments, ${SHOWN_ARGUMENTS}) AS arguments,
         coalesce(length(arguments) > ${SHOWN_ARGUMENTS}, false) AS arguments_cut, question, record_behind, workflow_id, workflow_title,

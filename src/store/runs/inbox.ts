@@ -14,7 +14,10 @@ export const inboxStore = (pool: pg.Pool) => ({
     const { kind = null, task_id = null, workflow_id = null, agent_id = null, tool = null } = filter;
     const after = parseInboxCursor(cursor);
     const page = { after_time: after?.time ?? null, after_id: after?.id ?? null, most: limit + 1 };
-    const found = await rows<Counted>(pool, listInbox({ owner, kind, task_id, workflow_id, agent_id, tool, ...page }));
+    const found = await rows<Counted>(
+      pool,
+      listInbox({ owner, of_kind: kind, of_task: task_id, of_workflow: workflow_id, of_agent: agent_id, of_tool: tool, ...page }),
+    );
     const items = found.flatMap((row) => (row.id === null ? [] : toItem(row)));
     const { total } = found[0]!;
     return cutPage(items, { total, limit, getCursor: ({ waiting_since, id }) => toCursor(`${waiting_since} ${id}`) });
