@@ -17,10 +17,11 @@ CREATE OR REPLACE FUNCTION add_usage(p_tasks uuid[]) RETURNS void LANGUAGE sql A
         LEFT JOIN evaluations e ON e.id = w.evaluation_id
       WHERE t.id = ANY (p_tasks)),
     answers AS MATERIALIZED (
-      SELECT s.task_id, coalesce(s.model, t.model) AS model, coalesce(s.provider_id::text, t.provider_id) AS provider_id,
-        s.total_in, s.total_out, s.cache_read, s.cache_write, s.cost, s.estimated, s.unpriced
-      FROM task_steps s JOIN ended t ON t.id = s.task_id
-      WHERE s.step >= coalesce(t.fork_step, 0) AND (s.finish IS NOT NULL OR s.total_in > 0 OR s.total_out > 0 OR s.cost > 0)),
+      SELECT s.task_id, coalesce(p.model, t.model) AS model, coalesce(p.provider_id, t.provider_id) AS provider_id,
+        p.total_in, p.total_out, p.cache_read, p.cache_write, p.cost, p.estimated, p.unpriced
+      FROM task_steps s JOIN ended t ON t.id = s.task_id, LATERAL step_parts(s) AS p
+      WHERE s.step >= coalesce(t.fork_step, 0)
+        AND (p.last AND s.finish IS NOT NULL OR p.total_in > 0 OR p.total_out > 0 OR p.cost > 0)),
     parts AS (
       SELECT task_id, model, provider_id, total_in, total_out, cache_read, cache_write, 0 AS premium_requests, cost, estimated, unpriced
       FROM answers
@@ -67,10 +68,10 @@ CREATE OR REPLACE FUNCTION add_usage(p_tasks uuid[]) RETURNS void LANGUAGE sql A
       WHERE t.id = ANY (p_tasks) AND c.status = 'done' AND c.started_at IS NOT NULL AND c.answered_by IS NULL
         AND c.step >= coalesce(t.fork_step, 0)
       UNION ALL
-      SELECT date_trunc('hour', t.completed_at, 'UTC'), t.owner, 'model', coalesce(s.model, t.model, ''),
-        (extract(epoch FROM coalesce(s.ended_at, t.completed_at) - s.started_at) * 1000)::numeric, s.errors > 0,
-        s.total_in, s.total_out, s.cost, s.unpriced
-      FROM task_steps s JOIN tasks t ON t.id = s.task_id WHERE t.id = ANY (p_tasks) AND s.step >= coalesce(t.fork_step, 0)) AS ended
+      SELECT date_trunc('hour', t.completed_at, 'UTC'), t.owner, 'model', coalesce(p.model, t.model, ''),
+        (extract(epoch FROM coalesce(p.ended_at, t.completed_at) - p.started_at) * 1000)::numeric, p.errors > 0,
+        p.total_in, p.total_out, p.cost, p.unpriced
+      FROM task_steps s JOIN tasks t ON t.id = s.task_id, LATERAL step_parts(s) AS p WHERE t.id = ANY (p_tasks) AND s.step >= coalesce(t.fork_step, 0)) AS ended
     GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5
     ON CONFLICT (hour, owner, kind, name, duration_class) DO UPDATE SET
       calls = u.calls + excluded.calls, failed = u.failed + excluded.failed, total_in = u.total_in + excluded.total_in,

@@ -24,8 +24,9 @@ const message = (content: string) =>
   ({ step, position: 1, role: 'assistant', kind: 'reply', content, tool_calls: null, call_id: null, extra: null }) as never;
 const planned = { call_id: '1-1', name: 'write', arguments: '{}', position: 0, effect: 'write', approval: false } as never;
 
+const asked = { position: 0, model: null, provider: null };
 const begin = (run: OpenRun) =>
-  here.core.store.runs.begin(run, { step, turns: 0, denied: [], fallback: null, messages: [], events: eventsFor(run) });
+  here.core.store.runs.begin(run, { step, turns: 0, denied: [], fallback: null, asked, messages: [], events: eventsFor(run) });
 const recordOf = (run: OpenRun, calls: never[] = []) => ({
   ...{ step, model: 'm', provider: null, fallback: 0, finish: 'stop', usage, messages: [message('It is done.')], calls },
   ...{ cursor: null, response: undefined, published: null, events: eventsFor(run) },
@@ -192,7 +193,7 @@ describe('an attempt that was taken for lost', () => {
     const { task_id } = current;
     const beginAt = async (step: number, denied: string[] = []) => {
       const run = (await runs.open(task_id, step))!;
-      return runs.begin(run, { step, turns: 1, denied, fallback: null, messages: [], events: eventsFor(run) });
+      return runs.begin(run, { step, turns: 1, denied, fallback: null, asked, messages: [], events: eventsFor(run) });
     };
     expect(await beginAt(2), 'the first step has not ended').toBeNull();
     expect(await runs.record(current, recordOf(current, [planned]))).toBe(true);

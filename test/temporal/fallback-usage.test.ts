@@ -1,22 +1,24 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { shareInstallation, type TestInstallation } from '../support/installation.ts';
 import { type CompatibleVendor, messageAnswer, startCompatibleVendor } from '../support/peers/compatible-vendor.ts';
-import { asks, type ModelServer, startModelServer } from '../support/peers/model-server.ts';
+import { asks, fails, hangs, type ModelServer, says, startModelServer } from '../support/peers/model-server.ts';
 import * as vendors from '../support/peers/vendor-rules.ts';
 import { openaiAt, outOfQuota, providerOf } from '../support/runs/fallbacks.ts';
+import { until } from '../support/until.ts';
 
 const KEY = `key-${crypto.randomUUID()}`;
 
 let here: TestInstallation;
 let own: ModelServer;
+let second: ModelServer;
 let claude: CompatibleVendor;
 beforeAll(async () => {
   here = await shareInstallation();
-  [own, claude] = await Promise.all([startModelServer(), startCompatibleVendor(vendors.anthropic)]);
+  [own, second, claude] = await Promise.all([startModelServer(), startModelServer(), startCompatibleVendor(vendors.anthropic)]);
   await here.alice.ok(here.alice.post('/api/tokens', { name: KEY, value: `canary-${KEY}` }));
 });
 afterAll(async () => {
-  await Promise.all([own, claude].map((one) => one?.stop()));
+  await Promise.all([own, second, claude].map((one) => one?.stop()));
   await here?.stop();
 });
 
@@ -55,4 +57,67 @@ it('usage counts each answer for the model and the provider that gave it, and th
     expect.objectContaining({ ...second_part, key: 'answered' }),
     expect.objectContaining({ ...first_part, key: null }),
   ]);
+});
+
+/** A workflow whose model is followed by one of the second server, for the reasons `quota` and `content_filter`. */
+async function twoModels(names: [string, string] = ['scripted', 'scripted']) {
+  const [own_id, second_id] = [
+    await providerOf(here.alice, openaiAt(own.url, { default_model: names[0] })),
+    await providerOf(here.alice, openaiAt(second.url, { default_model: names[1] })),
+  ];
+  const fallbacks = [{ on: ['quota', 'content_filter'], provider_id: second_id }];
+  const id = await here.workflow({ agent: { provider_id: own_id, model: null, fallbacks } });
+  const readParts = async () => (await readUsage('?by=provider')).filter(({ key }) => [own_id, second_id].includes(key));
+  return { id, own_id, second_id, readParts };
+}
+
+it('the failures of a model that a fallback followed count for this model, and the fallback fails as often as it would alone', async () => {
+  const names: [string, string] = [`first-${crypto.randomUUID()}`, `second-${crypto.randomUUID()}`];
+  const { id } = await twoModels(names);
+  own.script(outOfQuota);
+  second.script(fails(503), fails(503), fails(503));
+  const task_id = await here.prompt(id);
+  expect(await here.ended(task_id)).toMatchObject({ status: 'failed' });
+  const { steps_detail } = await here.alice.ok(here.alice.get(`/api/tasks/${task_id}?include=steps`));
+  expect(steps_detail).toEqual([expect.objectContaining({ errors: 4, attempts: 4, model: names[1], fallback: 1 })]);
+  const alert = { name: `failures of ${id}`, measure: 'provider_errors', threshold: 1_009, workflow_id: id };
+  const made = await here.alice.ok(here.alice.post('/api/alerts', alert), 201);
+  await here.core.store.alerts.measure(new Date());
+  expect(await here.alice.ok(here.alice.get(`/api/alerts/${made.id}`))).toMatchObject({ last_value: 4 });
+  const { rows } = await here.alice.ok(here.alice.get('/api/usage/models'));
+  expect(rows.filter(({ name }: { name: string }) => names.includes(name))).toEqual(
+    names.map((name) => expect.objectContaining({ name, calls: 1, failed: 1 })),
+  );
+});
+
+it('a step that two models were paid for counts for each with its own part', async () => {
+  const { id, own_id, second_id, readParts } = await twoModels();
+  own.script(says('Half.', { finish: 'content_filter', usage: { prompt_tokens: 13, completion_tokens: 7, total_tokens: 20 } }));
+  second.script(says('Whole.', { usage: { prompt_tokens: 29, completion_tokens: 3, total_tokens: 32 } }));
+  expect(await here.ended(await here.prompt(id))).toMatchObject({
+    response: 'Whole.',
+    usage: { total_in: 42, total_out: 10 },
+  });
+  const parts = await readParts();
+  expect(parts).toHaveLength(2);
+  expect(parts).toEqual(
+    expect.arrayContaining([
+      expect.objectContaining({ key: own_id, runs: 1, total_in: 13, total_out: 7, cost: null }),
+      expect.objectContaining({ key: second_id, runs: 1, total_in: 29, total_out: 3, cost: null }),
+    ]),
+  );
+});
+
+it('a step that is halted while a fallback answers counts for the fallback', async () => {
+  const { id, second_id, readParts } = await twoModels();
+  own.script(outOfQuota);
+  second.script(hangs('Half of '));
+  const asked = second.requests.length;
+  const task_id = await here.prompt(id);
+  await until('the fallback is asked', async () => second.requests.length > asked);
+  expect((await here.alice.post(`/api/tasks/${task_id}/stop`)).status).toBe(202);
+  const { usage } = await here.ended(task_id);
+  expect(usage).toMatchObject({ estimated: true });
+  const { total_in, total_out } = usage;
+  expect(await readParts()).toEqual([expect.objectContaining({ key: second_id, halted: 1, total_in, total_out })]);
 });

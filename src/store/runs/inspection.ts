@@ -120,7 +120,7 @@ interface StepParts {
 }
 
 function stepView(row: TaskStep, { copied, before, messages, calls }: StepParts) {
-  const { total_in, total_out, cache_read, cache_write, cost, estimated, unpriced, ...step } = row;
+  const { total_in, total_out, cache_read, cache_write, cost, estimated, unpriced, passed_on: _, ...step } = row;
   const findResult = ({ call_id }: Pick<ToolCall, 'call_id'>) =>
     messages.find((message) => message.call_id === call_id)?.content ?? null;
   return {

@@ -36,13 +36,17 @@ const FALLBACK = `CASE WHEN t.fallback IS NOT NULL THEN t.fallback || jsonb_buil
       'seconds', extract(epoch FROM now() - (t.fallback ->> 'at')::timestamptz)::float8,
       'answered', coalesce((SELECT jsonb_object_agg(f.step, f.fallback) FROM task_steps f WHERE f.task_id = t.id AND f.fallback > 0), '{}')) END`;
 
+/** The failures of the model that the step asks next: none, if the run has moved since the last attempt. */
+const ERRORS = `CASE WHEN s.fallback = coalesce((t.fallback ->> 'position')::int, 0)
+          THEN s.errors - coalesce((s.passed_on -> -1 ->> 'errors')::int, 0) ELSE 0 END`;
+
 export const openRun = statement(
   'open_run',
   ['task_id', 'step'],
   `SELECT t.id AS task_id, t.workflow_id, t.owner, t.owner_login, t.prompt, t.attachments, t.status, t.halt_requested, t.definition_hash,
       t.cursor, t.toolset, t.turns, ${FALLBACK} AS fallback, t.started_at, extract(epoch FROM now() - t.started_at)::float8 AS seconds, t.budget, t.caller_token, t.caller_key_id,
       t.total_in, t.total_out, t.cache_read, t.cache_write, t.cost, t.premium_requests, t.usage_estimated AS estimated, t.unpriced_models,
-      coalesce(s.attempts, 0) AS attempts, coalesce(s.errors, 0) AS errors, s.ended_at IS NOT NULL AS recorded,
+      coalesce(s.attempts, 0) AS attempts, coalesce(${ERRORS}, 0) AS errors, s.ended_at IS NOT NULL AS recorded,
       ${FOLLOWS} AS follows, ARRAY(SELECT c.call_id FROM ${UNENDED} ORDER BY c.position) AS unended,
       EXISTS (SELECT 1 FROM definitions d WHERE d.hash = t.definition_hash) AS defined, ${NAMED_FOR_RUN} AS named_window,
       ${HAS_CAPS} AS has_caps,
@@ -69,6 +73,11 @@ export const SPENT_BY_TASK = `${SPENT}, usage_estimated = usage_estimated OR :es
         unpriced_models = CASE WHEN :unpriced_model::text IS NULL OR :unpriced_model = ANY (unpriced_models)
           OR cardinality(unpriced_models) = ${MOST_NAMES} THEN unpriced_models ELSE unpriced_models || :unpriced_model::text END`;
 
+/** What a step's earlier models have used, with the one that its attempts have asked so far: totals of the step at that time. */
+const PASSED_ON = `coalesce(s.passed_on, '[]') || jsonb_build_object('model', s.model, 'provider_id', s.provider_id, 'at', now(),
+          'errors', s.errors, 'total_in', s.total_in, 'total_out', s.total_out, 'cache_read', s.cache_read, 'cache_write', s.cache_write,
+          'cost', s.cost, 'estimated', s.estimated, 'unpriced', s.unpriced)`;
+
 /** Moves the run to another position among its models. Null: it stays. */
 const MOVED = `fallback = coalesce(:fallback::jsonb || jsonb_build_object('at', now()), tasks.fallback)`;
 
@@ -80,10 +89,14 @@ const MAY_CONTINUE = `id = :task_id AND status IN (${LIVE}) AND NOT halt_request
  * because its number is outdated. The check holds the row's lock, so the earlier one cannot write after the later one has started.
  * The record that the attempt has read may be replaced by an older one meanwhile, and a halt may arrive: then it returns no row, and
  * the next attempt reads again. The task is read before its workflow is changed, and checked again when it is locked.
+ * A step of a run with fallbacks names the model that is asked, so that what a halt or a switch leaves behind is counted for it.
  */
 export const beginAttempt = statement(
   'begin_attempt',
-  ['task_id', 'workflow_id', 'step', 'turns', 'denied', 'fallback', 'messages', 'events', 'seen_attempts'],
+  [
+    ...['task_id', 'workflow_id', 'step', 'turns', 'denied', 'fallback', 'messages', 'events', 'seen_attempts'],
+    ...['model', 'provider_id', 'provider_name', 'position'],
+  ],
   `WITH fresh AS (
       SELECT 1 FROM tasks WHERE ${MAY_CONTINUE} AND NOT EXISTS (SELECT 1 FROM task_steps WHERE task_id = :task_id AND step = :step
         AND (attempts <> :seen_attempts OR ended_at IS NOT NULL))
@@ -97,8 +110,12 @@ export const beginAttempt = statement(
         turn_limit_reached = turn_limit_reached OR cardinality(:denied::text[]) > 0, ${MOVED}
       WHERE ${MAY_CONTINUE} AND EXISTS (SELECT 1 FROM fresh) AND ${hasRun('lane')} RETURNING 1),
     step AS (
-      INSERT INTO task_steps AS s (task_id, step, attempts) SELECT :task_id, :step, 1 FROM run
-      ON CONFLICT (task_id, step) DO UPDATE SET attempts = s.attempts + 1
+      INSERT INTO task_steps AS s (task_id, step, attempts, model, provider_id, provider_name, fallback)
+      SELECT :task_id, :step, 1, :model::text, :provider_id::uuid, :provider_name::text, :position::int FROM run
+      ON CONFLICT (task_id, step) DO UPDATE SET attempts = s.attempts + 1,
+        passed_on = CASE WHEN s.fallback = excluded.fallback THEN s.passed_on ELSE ${PASSED_ON} END,
+        model = CASE WHEN s.fallback = excluded.fallback THEN coalesce(s.model, excluded.model) ELSE excluded.model END,
+        provider_id = excluded.provider_id, provider_name = excluded.provider_name, fallback = excluded.fallback
         WHERE s.attempts = :seen_attempts AND s.ended_at IS NULL RETURNING 1),
     denials AS (
       UPDATE tool_calls SET status = 'denied', failed = true, ended_at = now()
@@ -208,7 +225,7 @@ export const noteError = statement(
   ],
   `WITH ${LOCKED_TASK},
     step AS (
-      UPDATE task_steps SET errors = CASE WHEN :fallback::jsonb IS NULL THEN errors + 1 ELSE 0 END, error = :error, model = coalesce(:model, task_steps.model), ${SPENT_BY_STEP}
+      UPDATE task_steps SET errors = errors + 1, error = :error, model = coalesce(:model, task_steps.model), ${SPENT_BY_STEP}
       WHERE task_id = :task_id AND step = :step AND attempts = :attempt AND ended_at IS NULL
         AND EXISTS (SELECT 1 FROM live) RETURNING 1),
     run AS (

@@ -61,12 +61,21 @@ export interface OpenRun extends Usage {
   calls: PlannedCall[];
 }
 
+/** The model that a step asks. A run without fallbacks names none: its definition does. */
+export interface Asked {
+  position: number;
+  model: string | null;
+  provider: { id: string; name: string } | null;
+}
+
 export interface Begin {
   step: number;
   turns: number;
   denied: string[];
   /** Where the run goes with this step; null: it stays where it is. */
   fallback: FallbackState | null;
+  /** Who is asked, by its position. */
+  asked: Asked;
   messages: TranscriptMessage[];
   events: NewEvent[];
 }
@@ -156,10 +165,12 @@ export function runStore(pool: Queryable, publish: Publish = () => {}) {
      * Starts the next attempt of a step and writes its input to the model. Returns the number of its last event; null if another
      * attempt was faster.
      */
-    begin(run: OpenRun, { step, turns, denied, fallback, messages, events }: Begin) {
+    begin(run: OpenRun, { step, turns, denied, fallback, asked, messages, events }: Begin) {
       const values = { ...runParameters(run, events), step, turns, denied, messages: JSON.stringify(messages) };
       const moved = { fallback: fallback && JSON.stringify(fallback), seen_attempts: run.attempts };
-      return writeNumbered(sql.beginAttempt({ ...values, ...moved }), run, events);
+      const { model, provider, position } = asked;
+      const named = { model, provider_id: provider?.id ?? null, provider_name: provider?.name ?? null, position };
+      return writeNumbered(sql.beginAttempt({ ...values, ...moved, ...named }), run, events);
     },
 
     /** Emits events of the attempt that `run` began. Returns the last one's number; null if a later attempt owns the step. */

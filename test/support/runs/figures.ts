@@ -171,6 +171,20 @@ interface Counted extends Row {
 const COUNTED = ['total_in', 'total_out', 'cache_read', 'cache_write', 'premium_requests', 'cost'];
 const PLACES = ['model', 'provider'];
 
+const PART = ['errors', 'total_in', 'total_out', 'cache_read', 'cache_write', 'cost'];
+
+/** Returns the parts of a step: one for each model that passed it on, and the rest. */
+function partsOf(row: Row): Row[] {
+  const until = [...(row.passed_on ?? []).map((one: Row) => ({ ...one, finish: null, ended_at: new Date(one.at) })), row];
+  return until.map((part, index) => {
+    const before = until[index - 1];
+    if (!before) return { ...part, started_at: row.started_at };
+    const counts = Object.fromEntries(PART.map((field) => [field, part[field] - before[field]]));
+    const unpriced = part.unpriced && (!before.unpriced || counts.cost === 0);
+    return { ...part, ...counts, estimated: part.estimated && !before.estimated, unpriced, started_at: before.ended_at };
+  });
+}
+
 /** Returns what a run counts, by the groups of a report: by model and by provider, what each of them answered. */
 function listCounted(record: Record_, task: Row, by: string): Counted[] {
   const own_key = GROUPS[by]!(record, task);
@@ -179,7 +193,7 @@ function listCounted(record: Record_, task: Row, by: string): Counted[] {
   const whole = { ...task, task, key: own_key, estimated, unpriced };
   if (!PLACES.includes(by)) return [whole];
   const answers = ownRows(record.task_steps, [task])
-    .map(({ row }) => row)
+    .flatMap(({ row }) => partsOf(row))
     .filter((row) => row.finish !== null || row.total_in > 0 || row.total_out > 0 || row.cost > 0)
     .map(
       (row) =>
@@ -303,11 +317,13 @@ export const toToolRows = (record: Record_, query: UsageQuery) =>
 
 export const toModelRows = (record: Record_, query: UsageQuery) =>
   toCallRows(
-    ownRows(record.task_steps, endedTasks(record, query)).map(({ row, task }) => ({
-      ...{ name: row.model ?? task.model ?? '', total_in: row.total_in, total_out: row.total_out, cost: row.cost },
-      unpriced: row.unpriced as boolean,
-      ...{ ms: msOf(row.ended_at ?? task.completed_at)! - msOf(row.started_at)!, failed: row.errors > 0 },
-    })),
+    ownRows(record.task_steps, endedTasks(record, query))
+      .flatMap(({ row, task }) => partsOf(row).map((part) => ({ row: part, task })))
+      .map(({ row, task }) => ({
+        ...{ name: row.model ?? task.model ?? '', total_in: row.total_in, total_out: row.total_out, cost: row.cost },
+        unpriced: row.unpriced as boolean,
+        ...{ ms: msOf(row.ended_at ?? task.completed_at)! - msOf(row.started_at)!, failed: row.errors > 0 },
+      })),
   );
 
 // --- lists -----------------------------------------------------------------------------------------------------------------

@@ -89,10 +89,16 @@ async function buildKnownTools({ ports, run, definition }: ExchangeAttempt, sign
 }
 
 /** Claims the step for this attempt. Returns the number of its last event; null if another attempt was quicker. */
-function claimStep({ ports, run, order, position }: ExchangeAttempt, opening: Context, takeover: AbortController) {
+function claimStep(
+  { ports, run, pinned, definition, order, position }: ExchangeAttempt,
+  opening: Context,
+  takeover: AbortController,
+) {
   const { step, turns, denied } = order;
   const fallback = findReturn(run.fallback, position, step);
-  return ports.runs.begin(run, { step, turns, denied, fallback, ...opening }).catch((error) => {
+  const { model, provider } = pinned.fallbacks?.length ? definition : { model: null, provider: null };
+  const asked = { position, model, provider: provider && { id: provider.id, name: provider.name } };
+  return ports.runs.begin(run, { step, turns, denied, fallback, asked, ...opening }).catch((error) => {
     // The step may not be recorded, so nothing may be published: stop the model call.
     takeover.abort(error);
     throw error;
