@@ -2,7 +2,15 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ZodObject, ZodType } from 'zod';
 import { ApiProblem } from '../../src/dashboard/api/call.ts';
 import { formatLocalTime } from '../../src/dashboard/ui/local-time.ts';
-import { closeScreens, openScreens, readButtons, readFacts, readLinks, toText } from '../support/browser/rendered.ts';
+import {
+  closeScreens,
+  openScreens,
+  type Replies,
+  readButtons,
+  readFacts,
+  readLinks,
+  toText,
+} from '../support/browser/rendered.ts';
 
 const NOON = Date.UTC(2026, 0, 31, 12);
 const at = (day: number) => new Date(Date.UTC(2019, 2, day, 12, 11, 13)).toISOString();
@@ -227,6 +235,48 @@ describe('the context window of a model', () => {
     const props = { field, path: 'model', values: { model, provider_id: 'p' }, faults: [], onChange() {} };
     const html = the.render(the.FieldControl, { props, replies: { list_models: MODELS } });
     expect(toText(html)).toContain(sentence);
+  });
+
+  const ending = { id: 'm-ending', context_window: 5_003, priced: true, ends_on: '2031-02-03', successor: null };
+  const unpriced = { id: 'm-unpriced', priced: false, ends_on: null, successor: null };
+  const provider = { name: 'Vendor', provider_type: 'openai', default_model: 'm-unpriced', azure_deployment: null };
+  const azure = { name: 'Cloud', provider_type: 'azure_openai', default_model: null, azure_deployment: 'm-ending' };
+  const clerk = { name: 'Clerk', provider_id: 'p', model: 'm-ending' };
+  const known = { list_models: [ending, unpriced], get_provider: provider };
+  const ENDING = 'context window of 5,003 tokens; ends on 2031-02-03.';
+  const UNPRICED = 'context window not known, so DEFAULT_CONTEXT_WINDOW counts; no price known.';
+  it.each<[string, object, Replies, string]>([
+    [
+      'the agent’s own',
+      { agent_id: 'a' },
+      { ...known, get_agent: clerk },
+      `If empty, the agent Clerk decides. m-ending: ${ENDING}`,
+    ],
+    [
+      'that of the agent’s provider',
+      { agent_id: 'a' },
+      { ...known, get_agent: { ...clerk, model: null } },
+      `If empty, the provider Vendor decides. m-unpriced: ${UNPRICED}`,
+    ],
+    ['that of the provider', { provider_id: 'p' }, known, `If empty, the provider Vendor decides. m-unpriced: ${UNPRICED}`],
+    [
+      'the deployment of Azure',
+      { provider_id: 'p' },
+      { ...known, get_provider: azure },
+      `If empty, the provider Cloud decides. m-ending: ${ENDING}`,
+    ],
+    [
+      'one that the endpoint does not list',
+      { provider_id: 'p' },
+      { ...known, list_models: [ending] },
+      'If empty, the provider Vendor decides. m-unpriced.',
+    ],
+    ['that of the default runtime', {}, known, 'Of the agent'],
+    ['a name of its own, which is not listed', { provider_id: 'p', model: 'm-typed' }, known, 'Of the agent'],
+  ])('is shown below a field without a listed name, as that of the run: %s', (_, values, replies, sentence) => {
+    const field = { name: 'model', label: 'Model', control: 'model', description: 'Of the agent' };
+    const props = { field, path: 'model', values, faults: [], onChange() {} };
+    expect(toText(the.render(the.FieldControl, { props, replies }))).toBe(`Model ${sentence}`);
   });
 });
 

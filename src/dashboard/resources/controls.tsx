@@ -14,8 +14,6 @@ import {
   TextInput,
 } from '@mantine/core';
 import { useEffect } from 'react';
-import { agents } from '../../contracts/agents.ts';
-import { models } from '../../contracts/models.ts';
 import { versions } from '../../contracts/versions.ts';
 import { useRead } from '../api/queries.ts';
 import { formatZone } from '../ui/time.tsx';
@@ -29,7 +27,7 @@ import {
   variantAbout,
 } from './fields.ts';
 import { GuardedTools } from './guarded-tools.tsx';
-import { describeModel } from './model-windows.tsx';
+import { ModelName } from './model-name.tsx';
 import { MultiPicker, Picker } from './pickers.tsx';
 import { type FieldFault, formatFieldFault, toControls, variantControls } from './values.ts';
 
@@ -54,7 +52,14 @@ export function FieldControl(props: ControlProps) {
     case 'guarded_tools':
       return <GuardedTools {...toSharedProps(props)} agent={props.values} onChange={props.onChange} />;
     case 'model':
-      return <ModelName {...props} />;
+      return (
+        <ModelName
+          {...toSharedProps(props)}
+          form={props.values}
+          value={props.values[props.field.name]}
+          onChange={props.onChange}
+        />
+      );
     case 'variants':
       return <Variants {...props} />;
     case 'version':
@@ -168,31 +173,6 @@ function Reference(props: ControlProps) {
 function References(props: ControlProps) {
   const { field, values, onChange } = props;
   return <MultiPicker {...toSharedProps(props)} kind={field.of!} value={values[field.name] as string[]} onChange={onChange} />;
-}
-
-/** Edits the name of a model, with suggestions from the agent's provider. */
-function ModelName(props: ControlProps) {
-  const { field, values, onChange } = props;
-  const agent_id = (values.agent_id || null) as string | null;
-  const agent = useRead(agents.get, { params: { id: agent_id ?? '' } }, { enabled: agent_id !== null });
-  const provider_id = (agent_id ? agent.data?.provider_id : values.provider_id) || undefined;
-  const query = { ...(provider_id ? { provider_id: provider_id as string } : {}) };
-  const list = useRead(models.list, { query }, { enabled: agent_id === null || agent.data !== undefined });
-  const names = [...new Set((list.data ?? []).map(({ id }) => id))];
-  const common = toSharedProps(props);
-  const chosen = (list.data ?? []).find(({ id }) => id === values[field.name]);
-  const known = chosen ? `${chosen.id}: ${describeModel(chosen)}.` : common.description;
-  const description = list.error ? `Could not list the models: ${list.error.message}` : known;
-  return (
-    <Autocomplete
-      {...common}
-      description={description}
-      placeholder="Default"
-      data={names}
-      value={values[field.name] as string}
-      onChange={onChange}
-    />
-  );
 }
 
 const MOST_VERSIONS = 100;
