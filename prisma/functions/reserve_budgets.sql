@@ -5,7 +5,7 @@
 --
 -- A call fits if what is spent and reserved leaves room for what it is expected to use. If it is the only one, it may also take what is
 -- left, provided that this is enough for the least: so at most one call at a time is reserved with less than is expected of it. Runs that
--- have waited longer for the budget count as if their calls were reserved, unless they could not go on now, or did not when asked.
+-- have waited longer for the budget count as if their calls were reserved, unless they could not continue now, or did not when asked.
 --
 -- p_holder asks one model at a time: what it had reserved before is released. If it is a run (p_waits) and blocked, it is noted as waiting.
 -- Locks: budgets FOR KEY SHARE and budget_periods, each by id; then what only this call reads. Call it alone in a transaction.

@@ -233,7 +233,7 @@ describe('a change of an agent or provider that breaks a limit in dollars', () =
     expect(warnings(await here.alice.ok(set(`providers/${provider_id}`, { default_model: 'large' })))).toEqual([]);
   });
 
-  it('names the fallback without a price, whoever lists it', async () => {
+  it('names the fallback without a price, both of an agent and of a provider', async () => {
     const own = await provider({ scripted: PRICE });
     const other = await provider({ scripted: PRICE });
     const agent_id = await here.agent({ provider_id: own.id });

@@ -192,7 +192,7 @@ describeInBrowser('the steps of a fork', () => {
 });
 
 describeInBrowser('the page that creates an agent', () => {
-  it('takes a provider that is there already, once it is chosen and the agent has a name of its own', async ({ page }) => {
+  it('takes a provider that is there already, once it is chosen and the agent has its own name', async ({ page }) => {
     const workflow_id = await here.workflow({ agent: { name: 'Clerk' } });
     const { agent_id } = await here.alice.ok(here.alice.get(`/api/workflows/${workflow_id}`));
     const { provider_id } = await here.alice.ok(here.alice.get(`/api/agents/${agent_id}`));

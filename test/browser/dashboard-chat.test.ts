@@ -24,7 +24,7 @@ async function say(page: Page, text: string): Promise<void> {
 }
 
 describeInBrowser('the chat', () => {
-  it('goes on in the session that its first message began, and later in one that is chosen', async ({ page }) => {
+  it('continues in the session that its first message began, and later in one that is chosen', async ({ page }) => {
     await open(page, '/chat');
     await page.getByRole('combobox', { name: 'Agent' }).click();
     await page.getByRole('option', { name: 'Clerk' }).click();

@@ -80,7 +80,7 @@ it('a run is in no line any longer once its budget is deleted, it is halted, or 
   await here.ended(await here.prompt(await made.workflow(), 'Spend.'));
   const { opened, open } = gate();
   const [deleted, halted, poor] = [
-    await here.prompt(await made.workflow(), 'Goes on.'),
+    await here.prompt(await made.workflow(), 'Continues.'),
     await here.prompt(await made.workflow()),
     await here.prompt(await made.workflow()),
   ];
@@ -89,7 +89,7 @@ it('a run is in no line any longer once its budget is deleted, it is halted, or 
   await here.ended(halted);
   await here.alice.ok(here.alice.post(`/api/tasks/${poor}/budget`, { max_tokens: 1, on_exhausted: 'wait' }));
   await until('the wait for its own budget', async () => (await made.waits()).length === 1);
-  here.model.scriptPrompt('Goes on.', says('one two', { until: opened }));
+  here.model.scriptPrompt('Continues.', says('one two', { until: opened }));
   const asked = here.model.requests.length;
   await here.alice.ok(here.alice.del(`/api/budgets/${mine.id}`), 204);
   await until('the call', async () => here.model.requests.length > asked);

@@ -119,7 +119,7 @@ it('a copy that no call has used for ten minutes is dropped, and restored by the
   await workspaces.leave(TASK, null, signal);
 });
 
-it('a call that is stopped stores its changes all the same, and one that cannot have changed anything stores nothing', async () => {
+it('a call that is stopped stores its changes nevertheless, and one that cannot have changed anything stores nothing', async () => {
   const layers: (Layer & { number: string })[] = [];
   const add = async (_call: unknown, layer: Layer) => {
     layers.push({ ...layer, number: String(layers.length + 1) });

@@ -129,7 +129,7 @@ describe('what a model wrote', () => {
   });
 });
 
-it('a screen that failed says why, and what to do', () => {
+it('a screen that failed shows the reason, and what to do', () => {
   const Broken = the.Broken as typeof BrokenScreen;
   const broken = new Broken({ children: 'The screen' });
   const shown = () => toText(the.render(() => broken.render(), {}));

@@ -272,7 +272,7 @@ describe('the context window of a model', () => {
       'If empty, the provider Vendor decides. m-unpriced.',
     ],
     ['that of the default runtime', {}, known, 'Of the agent'],
-    ['a name of its own, which is not listed', { provider_id: 'p', model: 'm-typed' }, known, 'Of the agent'],
+    ['its own name, which is not listed', { provider_id: 'p', model: 'm-typed' }, known, 'Of the agent'],
   ])('is shown below a field without a listed name, as that of the run: %s', (_, values, replies, sentence) => {
     const field = { name: 'model', label: 'Model', control: 'model', description: 'Of the agent' };
     const props = { field, path: 'model', values, faults: [], onChange() {} };

@@ -116,7 +116,7 @@ describe('the page to which an MCP server sends a person back', () => {
     return the.render(the.McpSignIn, { sent });
   };
 
-  it('finishes the sign-in, or says why it cannot', () => {
+  it('finishes the sign-in, or reports why it cannot', () => {
     const complete = '#server_id=m&state=s&code=c';
     expect(shown(complete)).toContain('Finishing the sign-in');
     const refused = shown(complete, { finish_mcp_sign_in: new ApiProblem({ status: 409, code: 'x', detail: 'It is too old' }) });

@@ -258,8 +258,8 @@ describe('the comparison of runs', () => {
 
   it('needs two runs, and shows why one of them cannot be read', () => {
     expect(toText(shown({ t1: run('t1') }))).toContain('Choose at least two runs');
-    const gone = new ApiProblem({ status: 404, code: 'not_found', detail: 'No task has the id t2' });
-    expect(toText(shown({ t1: run('t1'), t2: gone }))).toContain('Not found No task has the id t2.');
+    const gone = new ApiProblem({ status: 404, code: 'not_found', detail: 'No task with id t2' });
+    expect(toText(shown({ t1: run('t1'), t2: gone }))).toContain('Not found No task with id t2.');
   });
 
   it('says what is the same', () => {

@@ -162,7 +162,7 @@ describe('a back-fill', () => {
 });
 
 describe('the import of MCP servers', () => {
-  it('reports what came of each server', () => {
+  it('reports the result of each server', () => {
     const imported = (sent: Sent) => textOf(the.McpImportForm, { sent });
     const reply = { created: 3, errors: ['mail: no URL'], warnings: [{ path: 'command', message: 'Not found' }] };
     expect(imported({})).not.toContain('Servers:');

@@ -120,7 +120,7 @@ describe.concurrent('the dashboard', () => {
     const restored = [
       event('log', { event: 'stream_reset', detail: 'restored' }),
       status('running'),
-      delta('Anew.'),
+      delta('Again.'),
       status('completed'),
     ];
     const { asked, client } = await serve(context, { cuts: [6], restored });

@@ -126,7 +126,7 @@ describe.runIf(isRoot())('a home under a directory that only root may enter', ()
   });
 });
 
-it('a file that a process has not opened is told from one that was replaced', async () => {
+it('a file that a process has not opened differs from one that was replaced', async () => {
   expect(await hasOpen(process.pid, join(home, 'nobody-opened-it'))).toBeNull();
 });
 

@@ -231,7 +231,7 @@ describe('a stream with the answer to a call', () => {
     expect(asked).toBe(2);
   });
 
-  it('is kept for the calls that go on when another one is stopped, and not taken for that of a later call', async () => {
+  it('is kept for the calls that continue when another one is stopped, and not taken for that of a later call', async () => {
     let calls = 0;
     const asked: unknown[] = [];
     const peer = await started(

@@ -23,7 +23,7 @@ export function useSelection<T extends { id: string }>(items: readonly T[]) {
 
 type Selection<T extends { id: string }> = ReturnType<typeof useSelection<T>>;
 
-/** Returns the column with which rows are selected. `nameOf` tells them apart for screen readers. */
+/** Returns the column with which rows are selected. `nameOf`: their names for screen readers. */
 export const selectColumn = <T extends { id: string }>({ is, set }: Selection<T>, nameOf: (item: T) => string): Column<T> => ({
   label: 'Select',
   is_obvious: true,

@@ -79,7 +79,7 @@ const requestMessage = ({ kind, ...message }: TranscriptMessage) => ({
 /** The changes of a fork that make it ask another model than its source. */
 const MODEL_CHANGES = ['model', 'provider_id'];
 
-/** Returns the names of the fields that a fork was given changes of; null: the run is no fork, or has none. */
+/** Returns the names of the fields that a fork was given changes of; null: the run is not a fork, or has none. */
 function listChanges({ events }: RunRecord): string[] | null {
   return events.map(({ data }) => (data.event === 'forked' ? data.changes : undefined)).find(Boolean) ?? null;
 }

@@ -83,7 +83,7 @@ export const sweepCaps = statement(
 
 /**
  * Notes the runs that wait for a budget and fit it now as asked to try again, and returns them. The longest waiting come first, as many
- * as there is room for; the first alone gets what is left if that is enough for the least. Runs that could not go on now, or did not when
+ * as there is room for; the first alone gets what is left if that is enough for the least. Runs that could not continue now, or did not when
  * asked, hold up nobody: as in reserve_budgets.
  */
 export const raiseWaiting = statement(

@@ -131,7 +131,7 @@ export interface Shown {
   signed_in?: boolean;
   /** The session; otherwise one of the access token. */
   session?: Session;
-  /** What came of the mutations that were sent, by their operations. */
+  /** The states of the mutations that were sent, by their operations. */
   sent?: Sent;
 }
 

@@ -1,6 +1,6 @@
 import type * as Queries from '@tanstack/react-query';
 
-/** What came of a mutation: its reply, its error, or its input while it is in progress. */
+/** The state of a mutation: its reply, its error, or its input while it is in progress. */
 type Outcome = { reply: object } | Error | { pending: object };
 
 /** By operation. */
