@@ -83,10 +83,10 @@ it('a fallback whose key was taken from it during the run is passed over, and th
   const token = await here.alice.ok(here.alice.post('/api/tokens', { name, value: `canary-${name}` }), 201);
   const keyed_id = await providerOf(here.alice, openaiAt(second.url, { api_key_token_name: name, default_model: 'keyed' }));
   const { id, last_id } = await workflowBefore(keyed_id);
-  const [grant] = await here.alice.ok(here.alice.get(`/api/tokens/${token.id}/grants`));
+  const grants = await here.alice.ok(here.alice.get(`/api/tokens/${token.id}/grants`));
   const before = second.requests.length;
   here.model.script(async (response, request) => {
-    await here.alice.del(`/api/tokens/${token.id}/grants/${grant.id}`);
+    await here.alice.del(`/api/tokens/${token.id}/grants/${grants[0].id}`);
     await outOfQuota(response, request);
   });
   second.script(says('From the last.'));
