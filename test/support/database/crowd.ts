@@ -216,7 +216,16 @@ const RULES: Record<string, Rule> = {
   'tasks.agent_id': nth('agents'),
   'tasks.response': (row) => (row % 3 === 0 ? 'said' : null),
   'task_steps.passed_on': (row) => {
-    const used = { errors: 1, total_in: 2, total_out: 1, cache_read: 0, cache_write: 0, cost: 0.125, estimated: true, unpriced: false };
+    const used = {
+      errors: 1,
+      total_in: 2,
+      total_out: 1,
+      cache_read: 0,
+      cache_write: 0,
+      cost: 0.125,
+      estimated: true,
+      unpriced: false,
+    };
     return row % 3 ? null : [{ ...used, model: 'small', provider_id: null, at: '2020-01-01T00:00:00Z' }];
   },
   'tasks.cursor': (row) => pickFrom([{ id: 'c' }, null, {}, { sql: "'null'::jsonb" }], 'cursor', row),
