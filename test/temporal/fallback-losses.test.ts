@@ -66,3 +66,52 @@ it('a worker that is killed before the switch is on record leaves it to the next
   await endsWithTwoLines(id, task_id);
   expect([here.model.requests.length - before, second.requests.length - before_second]).toEqual([3, 2]);
 }, 90_000);
+
+/** A workflow whose model is followed by these providers, and then by one that answers. */
+async function workflowBefore(...provider_ids: string[]) {
+  await startWorker();
+  const [provider_id, last_id] = [
+    await providerOf(here.alice, openaiAt(here.model.url)),
+    await providerOf(here.alice, openaiAt(second.url)),
+  ];
+  const fallbacks = [...provider_ids, last_id].map((id) => ({ on: ['quota'], provider_id: id }));
+  return { id: await here.workflow({ agent: { provider_id, model: null, fallbacks } }), last_id };
+}
+
+it('a fallback whose key was taken from it during the run is passed over, and the event names the key', async () => {
+  const name = `taken-${crypto.randomUUID()}`;
+  const token = await here.alice.ok(here.alice.post('/api/tokens', { name, value: `canary-${name}` }), 201);
+  const keyed_id = await providerOf(here.alice, openaiAt(second.url, { api_key_token_name: name, default_model: 'keyed' }));
+  const { id, last_id } = await workflowBefore(keyed_id);
+  const grants = await here.alice.ok(here.alice.get(`/api/tokens/${token.id}/grants`));
+  const before = second.requests.length;
+  here.model.script(async (response, request) => {
+    await here.alice.del(`/api/tokens/${token.id}/grants/${grants[0].id}`);
+    await outOfQuota(response, request);
+  });
+  second.script(says('From the last.'));
+  const task_id = await here.prompt(id);
+  expect(await here.ended(task_id, 60_000)).toMatchObject({ status: 'completed', response: 'From the last.' });
+  const [to_keyed, next] = await logsOf(here, task_id, 'fallback');
+  expect(to_keyed.to).toMatchObject({ provider_id: keyed_id, position: 1 });
+  expect(next).toMatchObject({ from: { provider_id: keyed_id }, to: { provider_id: last_id, position: 2 } });
+  expect(next.detail).toContain(name);
+  expect(JSON.stringify(next)).not.toContain('canary');
+  expect(second.requests.slice(before).map(({ model }) => model)).toEqual(['scripted']);
+}, 90_000);
+
+it('a fallback whose provider is gone is passed over, and the event names its id', async () => {
+  const gone_id = await providerOf(here.alice, openaiAt(second.url, { default_model: 'gone' }));
+  const { id, last_id } = await workflowBefore(gone_id);
+  // The API refuses it while an agent names it; a database that was repaired by hand does not.
+  await here.sql('DELETE FROM providers WHERE id = $1', gone_id);
+  const before = second.requests.length;
+  here.model.script(outOfQuota);
+  second.script(says('From the last.'));
+  const task_id = await here.prompt(id);
+  expect(await here.ended(task_id, 60_000)).toMatchObject({ status: 'completed', response: 'From the last.' });
+  const [, next] = await logsOf(here, task_id, 'fallback');
+  expect(next).toMatchObject({ reason: 'quota', to: { provider_id: last_id, position: 2 } });
+  expect(next.detail).toContain(`No provider with id ${gone_id}`);
+  expect(second.requests.slice(before).map(({ model }) => model)).toEqual(['scripted']);
+}, 90_000);
