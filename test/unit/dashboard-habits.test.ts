@@ -61,6 +61,7 @@ it('guards every form and field that holds text', () => {
     // The state of these is guarded where it is held: in form.tsx, make-page.tsx, chat.tsx and bench.tsx.
     'resources/controls.tsx',
     'resources/guarded-tools.tsx',
+    'resources/model-name.tsx',
     'make/model-section.tsx',
     'chat/conversation.tsx',
     'playground/messages.tsx',
