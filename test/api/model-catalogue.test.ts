@@ -5,6 +5,7 @@ import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { newestDay, replaceKnownModels, SHIPPED_MODELS } from '../../src/domain/known-models.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { knownModel } from '../support/known-model.ts';
+import { until } from '../support/until.ts';
 
 let here: TestInstallation;
 let peer: Server;
@@ -37,7 +38,7 @@ const PATH = '/api/models/catalogue';
 const RELEASE = newestDay(SHIPPED_MODELS);
 const later = (days: number) => new Date(Date.parse(RELEASE) + days * 86_400_000).toISOString().slice(0, 10);
 const fileOf = (...models: object[]) => JSON.stringify({ format: 1, models });
-const model = (facts: Parameters<typeof knownModel>[0]) => knownModel({ as_of: later(7), ...facts });
+const model = (facts: Parameters<typeof knownModel>[0]) => knownModel({ as_of: later(1), ...facts });
 const digestOf = (text: string) => `sha256:${createHash('sha256').update(text).digest('hex')}`;
 const shown = async () => (await here.alice.ok(here.alice.get(PATH))) as Record<string, any>;
 const put = (body: object) => here.bob.post(PATH, body);
@@ -47,7 +48,7 @@ it('is that of the release until an administrator replaces it', async () => {
   expect((await shown()).models).toHaveLength(SHIPPED_MODELS.length);
   const text = fileOf(model({ id: 'm-7', price: { input: 3, output: 5 } }));
   const replaced = await here.bob.ok(put({ text, file_name: 'models.json' }));
-  const facts = { from: 'update', as_of: later(7), digest: digestOf(text), source: 'models.json', updated_by: 'local:bob' };
+  const facts = { from: 'update', as_of: later(1), digest: digestOf(text), source: 'models.json', updated_by: 'local:bob' };
   expect(replaced).toMatchObject(facts);
   expect(await shown()).toMatchObject({ ...facts, models: [{ id: 'm-7', vendor: 'openai', price: { input: 3, output: 5 } }] });
 });
@@ -103,11 +104,11 @@ it('must have the digest that is required', async () => {
 });
 
 it('is refused if it is older than the one in use, unless it is forced', async () => {
-  await here.bob.ok(put({ text: fileOf(model({ id: 'm-7', as_of: later(11) })) }));
-  const older = fileOf(model({ id: 'm-5', as_of: later(10) }));
+  await here.bob.ok(put({ text: fileOf(model({ id: 'm-7', as_of: later(1) })) }));
+  const older = fileOf(model({ id: 'm-5', as_of: later(0) }));
   expect(await put({ text: older })).toMatchObject({ status: 409, body: { code: 'catalogue_older' } });
   expect((await shown()).models).toMatchObject([{ id: 'm-7' }]);
-  await here.bob.ok(put({ text: fileOf(model({ id: 'm-6', as_of: later(11) })) }));
+  await here.bob.ok(put({ text: fileOf(model({ id: 'm-6', as_of: later(1) })) }));
   await here.bob.ok(put({ text: older, force: true }));
   expect((await shown()).models).toMatchObject([{ id: 'm-5' }]);
 });
@@ -119,6 +120,49 @@ it('may be older than the release only if it is forced, also after an upgrade', 
   expect((await shown()).from).toBe('update');
   await here.sql('UPDATE model_catalogue SET is_forced = false, updated_at = now()');
   expect((await shown()).from).toBe('release');
+});
+
+it('is marked as forced only if it had to be', async () => {
+  const isForced = async () => (await here.sql('SELECT is_forced FROM model_catalogue'))[0].is_forced;
+  await here.bob.ok(put({ text: fileOf(model({ as_of: later(1) })), force: true }));
+  expect(await isForced()).toBe(false);
+  await here.bob.ok(put({ text: fileOf(model({ as_of: later(0) })), force: true }));
+  expect(await isForced()).toBe(true);
+  await here.bob.ok(put({ text: fileOf(model({ as_of: later(0) })) }));
+  expect(await isForced()).toBe(false);
+  await here.bob.ok(put({ text: fileOf(model({ as_of: later(-3) })), force: true }));
+  await here.bob.ok(put({ text: fileOf(model({ id: 'm-11', as_of: later(-2) })) }));
+  expect(await isForced()).toBe(true);
+  expect(await shown()).toMatchObject({ from: 'update', as_of: later(-2), models: [{ id: 'm-11' }] });
+  expect((await put({ text: fileOf(model({ as_of: later(-3) })) })).status).toBe(409);
+});
+
+it('has no entry of a day to come, except of tomorrow', async () => {
+  const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
+  const refused = await put({ text: fileOf(model({ id: 'm-7' }), model({ id: 'm-8', as_of: inDays(2) })), force: true });
+  const message = `${inDays(2)} is in the future; enter the day on which the source had these facts`;
+  expect(refused).toMatchObject({ status: 422, body: { errors: [{ path: 'models.1.as_of', message }] } });
+  expect((await shown()).from).toBe('release');
+  expect((await put({ text: fileOf(model({ id: 'm-7', as_of: inDays(1) })) })).status).toBe(200);
+});
+
+it('is compared with the one that another administrator stores at the same time', async () => {
+  await here.bob.ok(put({ text: fileOf(model({ id: 'm-5', as_of: later(0) })) }));
+  const other = await here.core.database.pool.connect();
+  await other.query('BEGIN');
+  await other.query('UPDATE model_catalogue SET as_of = $1, digest = $2, updated_at = now()', [later(1), 'sha256:newer']);
+  const older = put({ text: fileOf(model({ id: 'm-3', as_of: later(0) })) });
+  await until('the wait for the other one', async () => {
+    const waiting = await here.sql(
+      `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%model_catalogue%'`,
+    );
+    return waiting.length > 0;
+  });
+  await other.query('COMMIT');
+  other.release();
+  const detail = `Its newest entry is of ${later(0)}, older than the catalogue in use (${later(1)}); to use it, force it`;
+  expect(await older).toMatchObject({ status: 409, body: { detail } });
+  expect(await shown()).toMatchObject({ as_of: later(1), digest: 'sha256:newer', models: [{ id: 'm-5' }] });
 });
 
 it('is fetched from an address by the rules for addresses, and shows no secret of the address', async () => {
@@ -151,7 +195,7 @@ it('is taken over from what another process stored', async () => {
   await here.sql(
     `INSERT INTO model_catalogue (models, digest, as_of, is_forced, source, updated_by) VALUES ($1, 'sha256:x', $2, false, 'elsewhere', 'local:x')`,
     models,
-    later(7),
+    later(1),
   );
   await here.core.model_catalogue.refresh();
   expect(here.core.model_catalogue.inUse()).toMatchObject({ source: 'elsewhere', models: [{ id: 'm-13' }] });

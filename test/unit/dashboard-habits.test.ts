@@ -18,7 +18,13 @@ it('draws times in one place, so that each has its zone', () => {
 
 it('lets records be chosen with pickers alone, so that each offers to make another', () => {
   // Sessions of a chat are made by talking, and the filters above lists look for what is there.
-  const allowed = ['resources/pickers.tsx', 'chat/chat.tsx', 'resources/pages.tsx', 'runs/task-filters.tsx'];
+  const allowed = [
+    'resources/pickers.tsx',
+    'chat/chat.tsx',
+    'resources/pages.tsx',
+    'runs/task-filters.tsx',
+    'inbox/inbox-page.tsx',
+  ];
   expect(using(/<(?:Multi)?Select\b/, ...allowed)).toEqual([]);
   expect(
     using(
@@ -57,10 +63,12 @@ it('guards every form and field that holds text', () => {
     'transfer/transfer.tsx',
     'resources/pages.tsx',
     'runs/task-filters.tsx',
+    'inbox/inbox-page.tsx',
     'audit/audit.tsx',
     // The state of these is guarded where it is held: in form.tsx, make-page.tsx, chat.tsx and bench.tsx.
     'resources/controls.tsx',
     'resources/guarded-tools.tsx',
+    'resources/model-name.tsx',
     'make/model-section.tsx',
     'chat/conversation.tsx',
     'playground/messages.tsx',

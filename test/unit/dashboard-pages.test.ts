@@ -97,7 +97,7 @@ describe('the actions on a run', () => {
   it.each(TASK_STATUSES)('fit a run that is %s', (status) => {
     const open = ['pending', 'running', 'waiting'].includes(status);
     const names = Object.keys(actions(status));
-    expect([names.includes('Halt'), names.includes('Add to dataset …')]).toEqual([open, !open]);
+    expect([names.includes('Halt …'), names.includes('Add to dataset …')]).toEqual([open, !open]);
     expect(names).toEqual(
       expect.arrayContaining(['Run again', 'Run again with changes …', 'Fork …', 'Score …', 'Download bundle']),
     );
@@ -116,7 +116,7 @@ describe('the actions on a run', () => {
     ['an editor', { ...me, role: 'editor', scopes: ['read', 'run', 'write'] }, true],
   ])('are open to those who may act: %s', (_, reply, halt) => {
     const shown = { replies: { get_me: reply }, props: { task: TASK, status: 'running' }, signed_in: true };
-    expect(readButtons(the.render(the.RunActions, shown))).toMatchObject({ Halt: halt, 'Download bundle': true });
+    expect(readButtons(the.render(the.RunActions, shown))).toMatchObject({ 'Halt …': halt, 'Download bundle': true });
   });
 });
 

@@ -1,8 +1,7 @@
 import { Autocomplete, type AutocompleteProps } from '@mantine/core';
 import { agents } from '../../contracts/agents.ts';
 import { type Model, models } from '../../contracts/models.ts';
-import { providers } from '../../contracts/providers.ts';
-import { getDefaultModel } from '../../domain/definition.ts';
+import { type Provider, providers } from '../../contracts/providers.ts';
 import { useRead } from '../api/queries.ts';
 import type { Values } from './fields.ts';
 import { describeModel } from './model-windows.tsx';
@@ -44,13 +43,16 @@ interface Inherited {
 }
 
 type NamedAgent = { name: string; model: string | null };
-type NamedProvider = Parameters<typeof getDefaultModel>[0] & { name: string };
+type NamedProvider = Pick<Provider, 'name' | 'provider_type' | 'default_model' | 'azure_deployment'>;
 
 /** Returns the model that runs ask if the field is empty: the agent's, otherwise the provider's. Null: not known. */
 function findInherited(agent: NamedAgent | undefined, provider: NamedProvider | undefined): Inherited | null {
   if (agent?.model) return { model: agent.model, of: `the agent ${agent.name}` };
-  const model = provider && getDefaultModel(provider);
-  return model ? { model, of: `the provider ${provider.name}` } : null;
+  if (!provider) return null;
+  const { name, provider_type, default_model, azure_deployment } = provider;
+  // An Azure deployment fixes the model.
+  const model = default_model ?? (provider_type === 'azure_openai' ? azure_deployment : null);
+  return model ? { model, of: `the provider ${name}` } : null;
 }
 
 function describeListed(model: string, listed: readonly Model[]): string | null {

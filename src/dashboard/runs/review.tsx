@@ -4,12 +4,12 @@ import { useState } from 'react';
 import { Link } from 'react-router';
 import type { ApiProblem } from '../api/call.ts';
 import { useWork } from '../api/queries.ts';
-import { Dialog } from '../ui/dialog.tsx';
 import { useLiveText } from '../ui/live.tsx';
 import { shortenPrompt } from '../ui/prompt.ts';
 import { Code, Status } from '../ui/show.tsx';
 import { Empty, Failure, Loading } from '../ui/states.tsx';
 import { When } from '../ui/time.tsx';
+import { GuardedDialog } from '../ui/unsaved.tsx';
 import { type BulkAction, type BulkLine, forEachConcurrent } from './bulk-work.ts';
 
 /** The most requests in progress at once. */
@@ -38,11 +38,11 @@ export function ReviewButton({ action, count, read }: ReviewButtonProps) {
       <Button variant="default" disabled={count === 0} data-needs="run" onClick={open}>
         {`${action.label}${count > 0 ? ` ${count}` : ''} …`}
       </Button>
-      <Dialog opened={opened} onClose={() => setOpened(false)} title={action.question} size="lg">
+      <GuardedDialog opened={opened} onClose={() => setOpened(false)} title={action.question} size="lg">
         <Failure problem={lines.error} retry={() => lines.mutate()} />
         {lines.isPending && <Loading />}
         {lines.data && <Review action={action} lines={lines.data} close={() => setOpened(false)} />}
-      </Dialog>
+      </GuardedDialog>
     </>
   );
 }
@@ -94,6 +94,7 @@ function Review({ action, lines, close }: { action: Words; lines: BulkLine[]; cl
           <Button
             {...(action.is_danger && { color: 'red' })}
             loading={work.isPending}
+            data-needs="run"
             disabled={chosen.length === 0}
             onClick={() => work.mutate(undefined)}
           >

@@ -7,7 +7,14 @@ import {
   ModelCatalogue,
 } from '../../contracts/model-catalogue.ts';
 import { AppError, conflict, unprocessable } from '../../domain/errors.ts';
-import { type KnownModel, listKnownModels, newestDay, replaceKnownModels, SHIPPED_MODELS } from '../../domain/known-models.ts';
+import {
+  getToday,
+  type KnownModel,
+  listKnownModels,
+  newestDay,
+  replaceKnownModels,
+  SHIPPED_MODELS,
+} from '../../domain/known-models.ts';
 import { textWithReason } from '../../domain/reason.ts';
 import type { Store } from '../../store/index.ts';
 import type { StoredCatalogue } from '../../store/resources/model-catalogue.ts';
@@ -42,7 +49,7 @@ export async function keepModelCatalogue({ store: { modelCatalogue: store }, log
     facts = next;
   };
   /** Reads the stored catalogue if it has changed. One that cannot be read leaves the one in use. */
-  const refresh = async () => {
+  const readStored = async () => {
     const stored_mark = await store.findMark();
     if (stored_mark === mark) return;
     const stored = await store.find();
@@ -52,6 +59,12 @@ export async function keepModelCatalogue({ store: { modelCatalogue: store }, log
     const { data, error } = ModelCatalogue.safeParse({ format: 1, models: stored.models });
     if (data) apply(data.models, toFacts(stored));
     else log(`The stored catalogue of models is not valid and is not used: ${error.issues[0]?.message}`);
+  };
+  let reading = Promise.resolve();
+  /** One after the other, so that what was read first is not applied last. */
+  const refresh = () => {
+    reading = reading.then(readStored, readStored);
+    return reading;
   };
   const look = () => refresh().catch((error: Error) => log(`The catalogue of models was not read: ${error.message}`));
   await look();
@@ -95,21 +108,36 @@ export const createModelCatalogueService = ({ store, keeper, fetch }: ServiceNee
     if (wanted !== undefined && wanted !== digest)
       throw unprocessable([{ path: 'digest', message: `The file has the digest ${digest}, not ${wanted}; nothing was changed` }]);
     const { models } = parseCatalogue(bytes);
+    refuseFuture(models);
     const as_of = newestDay(models);
+    const facts = { digest, as_of, source, updated_by };
+    const written = await store.modelCatalogue.replace({ models, ...facts, forced: force, release_as_of: RELEASE.as_of });
     await keeper.refresh();
     const present = keeper.inUse();
-    const written =
-      (force || as_of >= present.as_of) &&
-      (await store.modelCatalogue.replace({ models, digest, as_of, is_forced: force, source, updated_by }));
     if (!written)
       throw conflict(
         `Its newest entry is of ${as_of}, older than the catalogue in use (${present.as_of}); to use it, force it`,
         'catalogue_older',
       );
-    await keeper.refresh();
-    return keeper.inUse();
+    return present;
   },
 });
+
+const DAY_MS = 86_400_000;
+
+/**
+ * Throws for entries of a day that is still to come: they would count as newer than every later catalogue. It may already be tomorrow where
+ * the file was written.
+ */
+function refuseFuture(models: readonly KnownModel[]): void {
+  const latest = new Date(Date.parse(getToday()) + DAY_MS).toISOString().slice(0, 10);
+  const errors = models.flatMap(({ as_of }, index) =>
+    as_of > latest
+      ? { path: `models.${index}.as_of`, message: `${as_of} is in the future; enter the day on which the source had these facts` }
+      : [],
+  );
+  if (errors.length > 0) throw unprocessable(errors.slice(0, MOST_ERRORS));
+}
 
 /** An address may contain a secret as a user, a password or a query. */
 function toPublicAddress(url: string): string {

@@ -9,20 +9,22 @@ export interface StoredCatalogue {
   digest: string;
   /** The day of the newest entry. */
   as_of: string;
-  /** True if it counts although it is older than the release's. */
+  /** True if it was forced although it was older than the one in use: it counts also if a release has a newer one. */
   is_forced: boolean;
   source: string;
   updated_by: string;
   updated_at: Date;
 }
 
+type NewCatalogue = Omit<StoredCatalogue, 'is_forced' | 'updated_at'> & { forced: boolean; release_as_of: string };
+
 /** Stores one catalogue for all processes of the installation. */
 export const modelCatalogueStore = (pool: pg.Pool) => ({
   find: async (): Promise<StoredCatalogue | null> => (await row<StoredCatalogue>(pool, findModelCatalogue())) ?? null,
   /** Returns a text that changes with the catalogue; null if none is stored. */
   findMark: async (): Promise<string | null> => (await row<{ mark: string }>(pool, findCatalogueMark()))?.mark ?? null,
-  /** Returns false, and stores nothing, if the stored catalogue is newer, unless `is_forced`. */
-  async replace({ models, ...facts }: Omit<StoredCatalogue, 'updated_at'>): Promise<boolean> {
+  /** Returns false, and stores nothing, if the catalogue in use is newer, unless `forced`. `release_as_of`: the newest day of the release's. */
+  async replace({ models, ...facts }: NewCatalogue): Promise<boolean> {
     return (await rows(pool, writeModelCatalogue({ ...facts, models: JSON.stringify(models) }))).length > 0;
   },
 });
