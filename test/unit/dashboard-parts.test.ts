@@ -237,13 +237,20 @@ describe('the context window of a model', () => {
     expect(toText(html)).toContain(sentence);
   });
 
-  const ending = { id: 'm-ending', context_window: 5_003, priced: true, ends_on: '2031-02-03', successor: null };
+  const ending = {
+    id: 'm-ending',
+    context_window: 5_003,
+    window_source: 'catalogue',
+    priced: true,
+    ends_on: '2031-02-03',
+    successor: null,
+  };
   const unpriced = { id: 'm-unpriced', priced: false, ends_on: null, successor: null };
   const provider = { name: 'Vendor', provider_type: 'openai', default_model: 'm-unpriced', azure_deployment: null };
   const azure = { name: 'Cloud', provider_type: 'azure_openai', default_model: null, azure_deployment: 'm-ending' };
   const clerk = { name: 'Clerk', provider_id: 'p', model: 'm-ending' };
   const known = { list_models: [ending, unpriced], get_provider: provider };
-  const ENDING = 'context window of 5,003 tokens; ends on 2031-02-03.';
+  const ENDING = 'context window of 5,003 tokens, from the table of known models; ends on 2031-02-03.';
   const UNPRICED = 'context window not known, so DEFAULT_CONTEXT_WINDOW counts; no price known.';
   it.each<[string, object, Replies, string]>([
     [
