@@ -240,6 +240,7 @@ describe('the context window of a model', () => {
   const ending = {
     id: 'm-ending',
     context_window: 5_003,
+    context_window_from: 'known',
     window_source: 'catalogue',
     priced: true,
     ends_on: '2031-02-03',
