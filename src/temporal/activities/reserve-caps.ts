@@ -63,7 +63,7 @@ export async function reserveCaps(work: Reservation): Promise<string | null> {
 
 async function publishWarnings({ ports, run, step }: Reservation, reservation: string, events: NewEvent[]): Promise<void> {
   try {
-    await ports.runs.publishDeltas(run, { step, events });
+    if (!(await ports.runs.publishDeltas(run, { step, events }))) throw staleAttempt();
   } catch (error) {
     await ports.caps.release(reservation);
     throw error;
