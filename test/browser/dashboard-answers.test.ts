@@ -1,4 +1,4 @@
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { describeInBrowser, it } from '../support/browser/browser.ts';
 import { signInAsAlice } from '../support/browser/dashboard.ts';
@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => here?.stop());
 
 const open = (page: Page, path: string) => signInAsAlice(page, `${here.url}/dashboard${path}`);
-const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name, exact: true });
+const button = (page: Page | Locator, name: string | RegExp) => page.getByRole('button', { name, exact: true });
 const dialog = (page: Page, name: string) => page.getByRole('dialog', { name });
 
 async function ended(workflow_id: string, prompt = 'Say.'): Promise<string> {
@@ -78,7 +78,9 @@ describeInBrowser('a run in progress', () => {
     await begin();
     await touch(101, 211);
     await expect.poll(() => follows.isChecked()).toBe(false);
-    await button(page, 'Halt').click();
+    await button(page, 'Halt …').click();
+    await button(page.getByRole('dialog'), 'Halt').click();
+    await page.getByText('halted').first().waitFor();
   });
 
   it('gets a prompt with the effort and the order that were chosen, and no empty one', async ({ page }) => {
@@ -144,10 +146,12 @@ describeInBrowser('the list of tasks', () => {
     await page.route(/\/api\/tasks\?/, () => {});
     await here.alice.ok(here.alice.del(`/api/workflows/${gone}`));
     here.model.script(says('Again.'));
-    await button(page, 'Retry 2').click();
+    await button(page, 'Retry 2 …').click();
+    const sheet = page.getByRole('dialog');
+    await button(sheet, 'Retry 2').click();
     await expect.poll(() => page.locator('#live-region').textContent()).toBe('Retry: 1 of 2 done, 1 failed');
-    expect(await page.locator('.outcome [data-tone="bad"]').innerText()).toContain('No ');
-    expect(await page.locator('.outcome [data-tone="good"]').count()).toBe(1);
+    expect(await sheet.locator('.status[data-tone="bad"]').innerText()).toContain('No ');
+    expect(await sheet.locator('.status[data-tone="good"]').count()).toBe(1);
   });
 });
 
