@@ -16,7 +16,7 @@ export const InboxItem = z
     kind: z.enum(INBOX_KINDS).meta({
       description:
         '`approval`: a call needs an approval. `question`: a tool asks a person. `client`: the program of the prompt has to send the ' +
-        'result of a call. `reconciliation`: a call may have taken effect. `budget`: the budget is used up, or a model has no price. ' +
+        'result of a call. `reconciliation`: a call may have taken effect. `budget`: the budget of the run or one above it is used up, or a model has no price. ' +
         '`behind`: the installation was restored from a record older than the run',
     }),
     task_id: Id,
@@ -45,7 +45,7 @@ const InboxQuery = ListQuery.extend({
   task_id: Id.optional(),
   workflow_id: Id.optional(),
   agent_id: Id.optional(),
-  tool: z.string().optional().meta({ description: 'The name of the tool, whole' }),
+  tool: z.string().optional().meta({ description: 'Part of the name of the tool' }),
 });
 export type InboxQuery = z.output<typeof InboxQuery>;
 
@@ -56,7 +56,8 @@ export const inbox = {
     summary: "List the decisions that the caller's runs wait for, the oldest first",
     description:
       'One item for each call, and one for a run that waits as a whole. Decide with `POST /api/tasks/{id}/approvals/{call_id}`, ' +
-      '`…/answers/{call_id}`, `…/reconciliations/{call_id}`, `…/budget` or `…/continuity`.',
+      '`…/answers/{call_id}`, `…/reconciliations/{call_id}` or `…/continuity`. A run that waits for a `budget` continues when there is room: ' +
+      'raise its own with `…/budget`, or the one above it with `PUT /api/budgets/{id}`, or set a price.',
     query: InboxQuery,
     reply: InboxItem,
     kind: 'page',

@@ -257,7 +257,7 @@ function findReasoningRule(host: string, model: string): Dialect['reasoning'] {
 /** Matches Azure's own addresses with its current API. Dated versions of it are older than the fields. */
 const AZURE_V1 = /^https:\/\/[^/]+\.(?:openai|cognitiveservices|services\.ai)\.azure\.(?:com|us|cn)\/openai\/v1(?:\/|$)/i;
 /** Matches the models of OpenAI that take a verbosity; earlier ones refuse it. */
-const VERBOSE_MODELS = /^gpt-(?:[5-9]|\d\d)/i;
+const VERBOSE_MODELS = /^gpt-(?:[5-9]|1\d)/i;
 
 function listOwnFields(provider: Endpoint, model: string): string[] {
   const is_openai = provider.base_url === null ? provider.provider_type === 'openai' : toHost(provider) === OPENAI_HOST;

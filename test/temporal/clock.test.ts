@@ -62,7 +62,9 @@ describe('after the clock was set back by a day', () => {
     await rates.admit(id, 20);
     await sql(`UPDATE provider_rates SET next_at = next_at + interval '1 day' WHERE provider_id = $1`, id);
     const asked = [await rates.admit(id, 20), await rates.admit(id, 20), await rates.admit(id, 20)];
-    expect(asked.slice(0, 2)).toEqual([0, 0]);
+    expect(asked[0]).toBe(0);
+    // The table keeps milliseconds, so a second request within one may have to wait until it is over.
+    expect(asked[1]).toBeLessThanOrEqual(1);
     expect(asked[2]).toBeGreaterThan(0);
     expect(asked[2]).toBeLessThanOrEqual(3_000);
   });

@@ -89,6 +89,19 @@ describe('workers of one role each', () => {
     expect((await takersIn(toEvaluationId(evaluation.id))).gradeByTool).toEqual([pids.tools]);
   }, 180_000);
 
+  it('ask a person before a call that needs an approval', async () => {
+    for (const role of ROLES) await start(role);
+    const { workflow_id, look } = await workflowOf();
+    const { agent_id } = await here.alice.ok(here.alice.get(`/api/workflows/${workflow_id}`));
+    await here.alice.ok(here.alice.put(`/api/agents/${agent_id}`, { approval_tools: [look] }));
+    here.model.script(asks({ name: look, args: { seconds: 0 } }), says('Done.'));
+    const task_id = await here.prompt(workflow_id);
+    const inbox = () => here.alice.ok(here.alice.get(`/api/inbox?task_id=${task_id}`)) as Promise<unknown>;
+    await expect.poll(inbox, { timeout: 20_000 }).toMatchObject([{ kind: 'approval', tool: look }]);
+    await here.alice.ok(here.alice.post(`/api/tasks/${task_id}/approvals/1-1`, { decision: 'approve' }));
+    expect(await here.ended(task_id, 60_000)).toMatchObject({ status: 'completed', response: 'Done.' });
+  }, 120_000);
+
   it('carry out what was sent to the one queue of runs before there were others', async () => {
     const before = await startTestInstallation({ worker: false });
     try {

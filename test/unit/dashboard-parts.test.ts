@@ -62,7 +62,7 @@ describe('the runs that wait for a person', () => {
     };
     const html = the.render(the.Waiting, { replies });
     expect(asked).toEqual([{ limit: 10, cursor: undefined }]);
-    expect(readLinks(html)).toEqual({ 'All 17': '/inbox', Daily: '/tasks/t1', Guard: '/tasks/t2', Decide: '/tasks/t2' });
+    expect(readLinks(html)).toEqual({ 'All 17': '/inbox', Daily: '/tasks/t1', Guard: '/tasks/t2', 'Open the run': '/tasks/t2' });
     expect(toText(html)).toMatch(/Approve the call to pay\? .*"to": "ann".* Daily Pay Ann .* Approve Deny/);
     expect(toText(html)).toMatch(/A budget is used up, .* Guard \(empty\) /);
     const none = toText(the.render(the.Waiting, { replies: { list_inbox: page([]) } }));
@@ -74,7 +74,7 @@ describe('the runs that wait for a person', () => {
     const cut = item({ arguments_cut: true });
     const html = the.render(the.Waiting, { replies: { list_inbox: page([cut]) } });
     expect(toText(html)).toContain('Only the beginning is shown: open the run to read all of it.');
-    expect(readLinks(html)).toMatchObject({ Decide: '/tasks/t1' });
+    expect(readLinks(html)).toMatchObject({ 'Open the run': '/tasks/t1' });
     expect(Object.keys(readButtons(html))).not.toContain('Approve');
   });
 

@@ -9,4 +9,4 @@ CREATE OR REPLACE FUNCTION search_text(p_text text) RETURNS text LANGUAGE sql IM
   SELECT encode(convert_to(lower(p_text), 'UTF8'), 'escape')
 $$;
 
-CREATE INDEX "tasks_text" ON "tasks" USING GIN (search_text("id"::text || ' ' || left("prompt", 50000) || ' ' || left(coalesce("response"::text, ''), 50000) || ' ' || left(coalesce("error", ''), 5000)) gin_trgm_ops);
+CREATE INDEX "tasks_text" ON "tasks" USING GIN (search_text("id"::text || ' ' || left("prompt", 50000) || ' ' || left(coalesce("response" #>> '{}', ''), 50000) || ' ' || left(coalesce("error", ''), 5000)) gin_trgm_ops);

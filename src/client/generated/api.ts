@@ -1534,7 +1534,7 @@ export type ImportResult = {
 export type InboxItem = {
   /** Of the decision, as long as it is open */
   id: string;
-  /** `approval`: a call needs an approval. `question`: a tool asks a person. `client`: the program of the prompt has to send the result of a call. `reconciliation`: a call may have taken effect. `budget`: the budget is used up, or a model has no price. `behind`: the installation was restored from a record older than the run */
+  /** `approval`: a call needs an approval. `question`: a tool asks a person. `client`: the program of the prompt has to send the result of a call. `reconciliation`: a call may have taken effect. `budget`: the budget of the run or one above it is used up, or a model has no price. `behind`: the installation was restored from a record older than the run */
   kind: 'approval' | 'question' | 'client' | 'reconciliation' | 'budget' | 'behind';
   /** Identifier issued by the service (UUIDv7) */
   task_id: string;
@@ -5674,7 +5674,7 @@ export interface Operations {
         workflow_id?: string;
         /** Identifier issued by the service (UUIDv7) */
         agent_id?: string;
-        /** The name of the tool, whole */
+        /** Part of the name of the tool */
         tool?: string;
       };
     };

@@ -5,7 +5,9 @@ import { tasks } from '../../contracts/tasks.ts';
 import { useAct } from '../api/queries.ts';
 import { QuestionForm } from '../runs/question-form.tsx';
 import { DialogButton } from '../ui/dialog-button.tsx';
+import { useLiveText } from '../ui/live.tsx';
 import { FailureBelow } from '../ui/states.tsx';
+import { nameItem } from './reasons.ts';
 
 /** The buttons with which a decision is made in its row; what takes more than a click leads to the run. */
 export function Decide({ item }: { item: InboxItem }) {
@@ -13,27 +15,35 @@ export function Decide({ item }: { item: InboxItem }) {
   if (item.kind === 'question')
     return (
       <DialogButton label="Answer" title="Answer the question" needs="run">
-        <QuestionForm task_id={item.task_id} call_id={item.call_id!} name={item.tool!} question={item.question!} />
+        <QuestionForm
+          key={item.question!.id}
+          task_id={item.task_id}
+          call_id={item.call_id!}
+          name={item.tool!}
+          question={item.question!}
+        />
       </DialogButton>
     );
   return (
-    <Button component={Link} to={`/tasks/${item.task_id}`} variant="default" data-needs="run">
-      Decide
+    <Button component={Link} to={`/tasks/${item.task_id}`} variant="default" aria-label={`Open the run: ${nameItem(item)}`}>
+      Open the run
     </Button>
   );
 }
 
-function Approve({ item: { task_id, call_id, tool } }: { item: InboxItem }) {
+function Approve({ item }: { item: InboxItem }) {
+  const { task_id, call_id } = item;
   const decide = useAct(tasks.approve);
   const send = (decision: 'approve' | 'deny') =>
     decide.mutate({ params: { id: task_id, call_id: call_id! }, body: { decision } });
+  useLiveText(decide.isSuccess ? `Decided: ${nameItem(item)}` : '');
   const state = { loading: decide.isPending, disabled: decide.isSuccess, 'data-needs': decide.needs };
   return (
     <Group gap="xs">
-      <Button {...state} aria-label={`Approve the call to ${tool}`} onClick={() => send('approve')}>
+      <Button {...state} aria-label={`Approve ${nameItem(item)}`} onClick={() => send('approve')}>
         Approve
       </Button>
-      <Button {...state} variant="default" aria-label={`Deny the call to ${tool}`} onClick={() => send('deny')}>
+      <Button {...state} variant="default" aria-label={`Deny ${nameItem(item)}`} onClick={() => send('deny')}>
         Deny
       </Button>
       <FailureBelow problem={decide.error} />

@@ -10,8 +10,8 @@ import { useFilters } from '../ui/filters.ts';
 import { ListTable } from '../ui/list.tsx';
 import { Page } from '../ui/page.tsx';
 import { Empty } from '../ui/states.tsx';
-import { INBOX_COLUMNS, nameItem } from './inbox-table.tsx';
-import { KIND_NAMES } from './reasons.ts';
+import { INBOX_COLUMNS } from './inbox-table.tsx';
+import { KIND_NAMES, nameItem } from './reasons.ts';
 
 const EVERY_MS = 5_000;
 

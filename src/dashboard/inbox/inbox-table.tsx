@@ -45,5 +45,3 @@ export const INBOX_COLUMNS: Column<InboxItem>[] = [
   { label: 'Waiting since', show: ({ waiting_since }) => <When at={waiting_since} relative /> },
   { label: 'Decision', is_obvious: true, show: (item) => <Decide item={item} /> },
 ];
-
-export const nameItem = ({ tool, kind, prompt }: InboxItem) => `${tool ?? kind} of ${shortenPrompt(prompt, 60)}`;

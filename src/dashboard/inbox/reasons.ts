@@ -1,4 +1,5 @@
 import type { InboxItem, InboxKind } from '../../contracts/inbox.ts';
+import { shortenPrompt } from '../ui/prompt.ts';
 
 /** What each kind of decision is called in lists. */
 export const KIND_NAMES: Record<InboxKind, string> = {
@@ -19,3 +20,7 @@ export function toReason({ kind, tool, question }: Pick<InboxItem, 'kind' | 'too
   if (kind === 'behind') return 'The installation was restored. Resume the run from its record?';
   return 'A budget is used up, or a model has no price. Open the run to see what to do.';
 }
+
+/** Returns the name of a decision among those of a list, for screen readers. */
+export const nameItem = ({ tool, kind, prompt }: Pick<InboxItem, 'tool' | 'kind' | 'prompt'>) =>
+  `${tool ?? KIND_NAMES[kind]} of ${shortenPrompt(prompt, 60)}`;

@@ -27,6 +27,8 @@ interface ReviewButtonProps {
 /** A button that shows what it is going to do, line by line, and then does the lines that were left ticked. */
 export function ReviewButton({ action, count, read }: ReviewButtonProps) {
   const [opened, setOpened] = useState(false);
+  const [busy, setBusy] = useState(false);
+  const close = () => !busy && setOpened(false);
   // What is read when the dialog opens stays as it is: nothing is done that was not shown.
   const lines = useMutation<BulkLine[], ApiProblem>({ mutationFn: read });
   const open = () => {
@@ -38,10 +40,10 @@ export function ReviewButton({ action, count, read }: ReviewButtonProps) {
       <Button variant="default" disabled={count === 0} data-needs="run" onClick={open}>
         {`${action.label}${count > 0 ? ` ${count}` : ''} …`}
       </Button>
-      <GuardedDialog opened={opened} onClose={() => setOpened(false)} title={action.question} size="lg">
+      <GuardedDialog opened={opened} onClose={close} title={action.question} size="lg">
         <Failure problem={lines.error} retry={() => lines.mutate()} />
         {lines.isPending && <Loading />}
-        {lines.data && <Review action={action} lines={lines.data} close={() => setOpened(false)} />}
+        {lines.data && <Review action={action} lines={lines.data} close={close} setBusy={setBusy} />}
       </GuardedDialog>
     </>
   );
@@ -49,8 +51,19 @@ export function ReviewButton({ action, count, read }: ReviewButtonProps) {
 
 type Outcome = { error: string | null };
 
-function Review({ action, lines, close }: { action: Words; lines: BulkLine[]; close(): void }) {
-  const [left_out, setLeftOut] = useState<ReadonlySet<string>>(new Set());
+/** True if a person cannot see here what the call is going to do. */
+const isCut = ({ call }: BulkLine): boolean => call?.arguments_cut ?? false;
+
+interface ReviewProps {
+  action: Words;
+  lines: BulkLine[];
+  close(): void;
+  /** Called with true while the action works: its results would be lost with the dialog. */
+  setBusy(busy: boolean): void;
+}
+
+function Review({ action, lines, close, setBusy }: ReviewProps) {
+  const [left_out, setLeftOut] = useState<ReadonlySet<string>>(() => new Set(lines.filter(isCut).map(({ id }) => id)));
   const [outcomes, setOutcomes] = useState<ReadonlyMap<string, Outcome>>(new Map());
   const chosen = lines.filter(({ id }) => !left_out.has(id));
   const work = useWork(() =>
@@ -63,6 +76,10 @@ function Review({ action, lines, close }: { action: Words; lines: BulkLine[]; cl
       },
     ),
   );
+  const begin = () => {
+    setBusy(true);
+    work.mutate(undefined, { onSettled: () => setBusy(false) });
+  };
   const failed = [...outcomes.values()].filter(({ error }) => error !== null).length;
   const summary = `${action.label}: ${chosen.length - failed} of ${chosen.length} done${failed > 0 ? `, ${failed} failed` : ''}`;
   useLiveText(work.isSuccess ? summary : '');
@@ -82,12 +99,12 @@ function Review({ action, lines, close }: { action: Words; lines: BulkLine[]; cl
           line={line}
           done={action.done}
           is_chosen={!left_out.has(line.id)}
-          {...(work.isIdle && { toggle: () => toggle(line.id) })}
+          {...(work.isIdle && !isCut(line) && { toggle: () => toggle(line.id) })}
           outcome={outcomes.get(line.id)}
         />
       ))}
       <Group justify="flex-end">
-        <Button variant="default" onClick={close}>
+        <Button variant="default" disabled={work.isPending} onClick={close}>
           {work.isIdle ? 'Cancel' : 'Close'}
         </Button>
         {!work.isSuccess && (
@@ -96,7 +113,7 @@ function Review({ action, lines, close }: { action: Words; lines: BulkLine[]; cl
             loading={work.isPending}
             data-needs="run"
             disabled={chosen.length === 0}
-            onClick={() => work.mutate(undefined)}
+            onClick={begin}
           >
             {`${action.label} ${chosen.length}`}
           </Button>
@@ -110,7 +127,7 @@ interface LineProps {
   line: BulkLine;
   done: string;
   is_chosen: boolean;
-  /** Absent once the action has begun. */
+  /** Absent once the action has begun, and for what cannot be read here. */
   toggle?: () => void;
   outcome: Outcome | undefined;
 }
@@ -139,7 +156,7 @@ function Line({ line, done, is_chosen, toggle, outcome }: LineProps) {
       {call && <Code label={`Arguments of ${call.tool}`}>{call.arguments}</Code>}
       {call?.arguments_cut && (
         <Text size="xs" c="dimmed">
-          Only the beginning is shown: open the run to read all of it.
+          Only the beginning is shown: open the run to read all of it, and to approve the call.
         </Text>
       )}
     </Stack>

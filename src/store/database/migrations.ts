@@ -135,7 +135,10 @@ async function apply(client: pg.Client, { name, sql, checksum }: Migration, hist
     await client.query('COMMIT');
   } catch (error) {
     await client.query('ROLLBACK').catch(() => {});
-    throw new Error(`The migration ${name} failed and left nothing behind: ${(error as Error).message}`, { cause: error });
+    const { message, hint } = error as Error & { hint?: string };
+    throw new Error(`The migration ${name} failed and left nothing behind: ${hint ? `${message}. ${hint}` : message}`, {
+      cause: error,
+    });
   }
   return true;
 }

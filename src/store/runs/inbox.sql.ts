@@ -33,7 +33,7 @@ export const listInbox = statement(
     matching AS MATERIALIZED (
       SELECT * FROM open WHERE (:of_kind::text IS NULL OR kind = :of_kind) AND (:of_task::uuid IS NULL OR task_id = :of_task)
         AND (:of_workflow::uuid IS NULL OR workflow_id = :of_workflow)
-        AND (:of_agent::uuid IS NULL OR agent_id = :of_agent) AND (:of_tool::text IS NULL OR tool = :of_tool)),
+        AND (:of_agent::uuid IS NULL OR agent_id = :of_agent) AND (:of_tool::text IS NULL OR strpos(lower(tool), lower(:of_tool)) > 0)),
     page AS (
       SELECT id, kind, task_id, call_id, tool, effect, left(arguments, ${SHOWN_ARGUMENTS}) AS arguments,
         coalesce(length(arguments) > ${SHOWN_ARGUMENTS}, false) AS arguments_cut, question, record_behind, workflow_id, workflow_title,

@@ -142,20 +142,26 @@ function conditions({ q, since, until, min_cost, max_cost, version, ...same }: T
   ];
 }
 
-/** What is searched. The index `tasks_text` has the same expression. */
-const SEARCHED = Prisma.sql`search_text(id::text || ' ' || left(prompt, 50000) || ' ' || left(coalesce(response::text, ''), 50000) || ' ' ||
+/** The texts that are searched. The index `tasks_text` has the same expression. */
+const TEXTS = `(id::text || ' ' || left(prompt, 50000) || ' ' || left(coalesce(response #>> '{}', ''), 50000) || ' ' ||
   left(coalesce(error, ''), 5000))`;
+const INDEXED = Prisma.raw(`search_text(${TEXTS})`);
+const LOWER = Prisma.raw(`lower(${TEXTS})`);
 
 function toSearchConditions(q: string): Prisma.Sql[] {
   const alternatives = parseSearch(q).map((terms) => Prisma.sql`(${Prisma.join(terms.map(toTermCondition), ' AND ')})`);
   return alternatives.length === 0 ? [] : [Prisma.sql`(${Prisma.join(alternatives, ' OR ')})`];
 }
 
-/** An index of three letters in a row cannot find one or two, unless a word begins with them. */
+/**
+ * The index has numbers for what is not ASCII, so what it finds is compared with the text itself. An index of three letters in a row
+ * cannot find one or two, unless a word begins with them.
+ */
 function toTermCondition({ text, is_excluded }: SearchTerm): Prisma.Sql {
   const condition = /^[a-z0-9]{1,2}$/i.test(text)
-    ? Prisma.sql`${SEARCHED} ~ ('\\m' || search_text(${text}))`
-    : Prisma.sql`${SEARCHED} LIKE '%' || regexp_replace(search_text(${text}), '([\\\\%_])', '\\\\\\1', 'g') || '%'`;
+    ? Prisma.sql`(${INDEXED} ~ ('\\m' || lower(${text})) AND ${LOWER} ~ ('\\m' || lower(${text})))`
+    : Prisma.sql`(${INDEXED} LIKE '%' || regexp_replace(search_text(${text}), '([\\\\%_])', '\\\\\\1', 'g') || '%'
+      AND strpos(${LOWER}, lower(${text})) > 0)`;
   return is_excluded ? Prisma.sql`NOT ${condition}` : condition;
 }
 
