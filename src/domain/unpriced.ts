@@ -61,7 +61,7 @@ export const findWithoutPrice = (
  */
 export function findUncountable(
   { budget, unpriced_models = [] }: LimitedRun,
-  definition: Pick<Definition, 'provider' | 'model' | 'budget'>,
+  definition: Pick<Definition, 'provider' | 'model' | 'budget' | 'fallbacks'>,
   { prices, others = new Map() }: { prices: ModelPrices; others?: ReadonlyMap<string, PresentProvider> },
 ): UnpricedModel | null {
   if (!limitsDollars(budget ?? definition.budget)) return null;
@@ -72,7 +72,10 @@ export function findUncountable(
   for (const { provider_id, model } of unpriced_models.map(parseUnpricedName)) {
     if (provider_id === null || provider_id === definition.provider?.id) continue;
     const other = others.get(provider_id);
-    if (!other || findPrice([model], other.prices) === undefined) return { model, provider: other?.name ?? DELETED };
+    const names = [asked, ...(definition.fallbacks ?? []).map((one) => one.model)].filter(
+      (name) => name && isSameModel(model, name),
+    );
+    if (!other || findPrice([model, ...names], other.prices) === undefined) return { model, provider: other?.name ?? DELETED };
   }
   return null;
 }

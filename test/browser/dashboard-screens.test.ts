@@ -12,6 +12,7 @@ import { everyCase, someOf } from '../support/some-of.ts';
 let here: TestInstallation;
 const screens = [
   '/',
+  '/inbox',
   '/tasks',
   '/tasks?group=error',
   '/chat',

@@ -88,7 +88,7 @@ describeInBrowser('the distance of a time', () => {
     here.model.script(asks({ name: tool, args: { todoList: [] } }));
     const task_id = await here.prompt(id);
     await expect.poll(async () => (await here.alice.ok(here.alice.get(`/api/tasks/${task_id}`))).status).toBe('waiting');
-    await sql(`UPDATE tasks SET started_at = now() - interval '125 minutes' WHERE id = $1`, task_id);
+    await sql(`UPDATE tool_calls SET waiting_since = now() - interval '125 minutes' WHERE task_id = $1`, task_id);
     await signIn(page);
     await page.getByText(/\(2 hours ago\)/).waitFor();
     await here.alice.ok(here.alice.post(`/api/tasks/${task_id}/stop`));

@@ -45,6 +45,17 @@ it('a run that does not fit what is left holds up nobody behind it', async () =>
   await here.ended(large);
 });
 
+it('a run whose limit is lowered below what it needs ends, and does not wait for a period that brings no room', async () => {
+  const mine = await made.budget({ limit_tokens: 131 });
+  here.model.scriptPrompt('Spend.', says('first', usage(83, 17)));
+  await here.ended(await here.prompt(await made.workflow(), 'Spend.'));
+  const large = await here.prompt(await made.workflow(), 'word '.repeat(60));
+  await made.waiting(large);
+  await here.alice.ok(here.alice.put(`/api/budgets/${mine.id}`, { limit_tokens: 7 }));
+  expect(await here.ended(large, 60_000)).toMatchObject({ status: 'failed', error_code: 'budget_too_small' });
+  expect(await made.waits()).toEqual([]);
+});
+
 it('a run without a price holds up nobody behind it', async () => {
   const mine = await made.budget({ limit_usd: 0.131 });
   const unpriced = await here.prompt(await made.workflow({}, { price_table: {} }));

@@ -33,6 +33,17 @@ it('a run that waits for the price of its model continues once that is set', asy
   expect(await made.read(mine.id)).toMatchObject({ spent: 0.015, reserved: 0 });
 });
 
+it('a run that waits for the price of its model needs none of a fallback that it has not asked', async () => {
+  const [provider_id, other_id] = [await made.provider({ price_table: {} }), await made.provider({ price_table: {} })];
+  const fallbacks = [{ on: ['quota'], provider_id: other_id, model: 'never-asked' }];
+  const id = await here.workflow({ agent: { provider_id, fallbacks } });
+  await made.budget({ limit_usd: 53 });
+  const task_id = await here.prompt(id);
+  await made.waiting(task_id);
+  await setPrices(provider_id, PRICES);
+  expect(await here.ended(task_id)).toMatchObject({ status: 'completed' });
+});
+
 it('the answer of another model without a price counts what was reserved, and its run waits before the next call', async () => {
   const price = PRICES['*'];
   // The endpoint answers as `scripted`.

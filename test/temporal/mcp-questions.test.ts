@@ -128,7 +128,10 @@ describe('a server over stdio that asks', () => {
       { path: 'content.more', message: 'The question has no such field' },
     ]);
     const nothing = await answer(task_id, { question_id, action: 'accept' });
-    expect([nothing.status, nothing.body.errors]).toEqual([422, [{ path: 'content.email', message: 'This field is required' }]]);
+    expect([nothing.status, nothing.body.errors]).toEqual([
+      422,
+      ['content.email', 'content.seats'].map((path) => ({ path, message: 'This field is required' })),
+    ]);
     expect((await answer(task_id, { question_id, ...accepted })).status).toBe(200);
     expect((await answer(task_id, { question_id, ...accepted })).status).toBe(409);
     expect(await finished({ task_id, workflow_id })).toEqual(accepted);

@@ -84,13 +84,13 @@ export const sweepCaps = statement(
 /**
  * Notes the runs that wait for a budget and fit it now as asked to try again, and returns them. The longest waiting come first, as many
  * as there is room for; the first alone gets what is left if that is enough for the least. Runs that could not continue now, or did not when
- * asked, hold up nobody: as in reserve_budgets.
+ * asked, hold up nobody: as in reserve_budgets. A run whose limit was lowered below what it needs is asked, too, and fails.
  */
 export const raiseWaiting = statement(
   'raise_waiting',
   [],
   `WITH waits AS (
-      SELECT w.task_id, w.since, b.id AS budget, ${MOST} - ${SPENT_OF} AS left_over, ${HELD_OF} AS held, held.calls, w.least, w.expected,
+      SELECT w.task_id, w.since, b.id AS budget, ${MOST} AS most, ${MOST} - ${SPENT_OF} AS left_over, ${HELD_OF} AS held, held.calls, w.least, w.expected,
         w.reason <> 'unpriced' AND (w.raised_at IS NULL OR w.raised_at > now() - interval '1 minute' OR t.status = 'waiting') AS may_go,
         t.status = 'waiting' AND (w.raised_at IS NULL OR w.raised_at < now() - interval '1 minute') AS is_due
       FROM budget_waits w JOIN tasks t ON t.id = w.task_id AND t.status IN (${LIVE}) AND t.record_behind IS NULL
@@ -100,7 +100,7 @@ export const raiseWaiting = statement(
       FROM waits WHERE may_go AND left_over > 0 AND least <= left_over
       WINDOW line AS (PARTITION BY budget ORDER BY since, task_id)),
     fits AS (
-      SELECT task_id FROM waits WHERE budget IS NULL AND is_due
+      SELECT task_id FROM waits WHERE is_due AND (budget IS NULL OR least > most)
       UNION ALL SELECT task_id FROM able WHERE is_due AND (needed <= left_over - held OR place = 1 AND calls = 0)),
     free AS (
       SELECT w.task_id FROM budget_waits w JOIN fits ON fits.task_id = w.task_id FOR NO KEY UPDATE OF w SKIP LOCKED)

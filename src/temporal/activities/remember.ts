@@ -16,7 +16,7 @@ import type { OpenRun, RunStore } from '../../store/runs/runs.ts';
 import { type Halts, isHalt, runAttempt } from './attempt.ts';
 import type { Caps } from './caps.ts';
 import { toCalledModel } from './reserve-caps.ts';
-import { addPresentPrices, type PricePorts } from './unpriced.ts';
+import { addPresentPrices, loadOthers, type PricePorts } from './unpriced.ts';
 
 export interface RememberPorts extends Pick<PricePorts, 'findPresentProvider'> {
   runs: Pick<RunStore, 'open' | 'note'>;
@@ -47,7 +47,8 @@ export const rememberActivity =
       if (definition.settings.bypass_memory) return 0;
       const selected = await addPresentPrices({ ports, run, definition }, await ports.selectAnswerer(run, definition));
       // Nobody is asked for a price or another budget after the run has answered.
-      if (findUncountable(run, definition, selected)) return 0;
+      const others = await loadOthers({ ports, run, definition });
+      if (findUncountable(run, definition, { prices: selected.prices, others })) return 0;
       const input = {
         task_id,
         model: definition.model,

@@ -73,7 +73,13 @@ export async function requirePrices(
 }
 
 /** Returns the other providers whose answers had no price at that time, as they are now, by their ids. */
-async function loadOthers({ ports, run, definition }: Omit<Asking, 'step'>): Promise<Map<string, PresentProvider>> {
+export async function loadOthers({
+  ports,
+  run,
+  definition,
+}: Pick<Asking, 'run' | 'definition'> & { ports: Pick<PricePorts, 'findPresentProvider'> }): Promise<
+  Map<string, PresentProvider>
+> {
   if (!limitsDollars(run.budget ?? definition.budget)) return new Map();
   const ids = listOtherProviders(run, definition.provider?.id);
   const found = await Promise.all(ids.map(async (id) => [id, await ports.findPresentProvider(id)] as const));

@@ -1,6 +1,6 @@
 import type { Definition } from '../../domain/definition.ts';
 import { applyFallback } from '../../domain/fallback.ts';
-import { findUnpricedModel } from '../../domain/unpriced.ts';
+import { findUnpricedModel, listUnpricedOf } from '../../domain/unpriced.ts';
 import type { Store } from '../../store/index.ts';
 import type { Engine } from '../client/engine.ts';
 
@@ -16,7 +16,9 @@ export async function raisePriced({ store, engine, definition, findModelPrice }:
   const sources = { findModelPrice, findProvider: store.providers.find };
   for (const { definition_hash, position, unpriced_models, task_ids } of await store.caps.listUnpriced()) {
     const asked = applyFallback(await definition(definition_hash), position);
-    if (await findUnpricedModel(asked, sources, unpriced_models)) continue;
+    // What blocks a run is the model that it asks, and what answered in its place; fallbacks may never be asked.
+    const answered = listUnpricedOf(unpriced_models, asked.provider?.id);
+    if (await findUnpricedModel({ ...asked, fallbacks: [] }, sources, answered)) continue;
     for (const task_id of task_ids) await engine.raise(task_id);
   }
 }
