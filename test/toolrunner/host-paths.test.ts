@@ -115,7 +115,7 @@ it.runIf(ISOLATED)('a path of the host is refused if a view into the kernel is m
     const { createHostPathRules, parseHostPath } = await import(${JSON.stringify(rules)});
     const rules = await createHostPathRules({ allow: [${JSON.stringify(dir)}], closed: [], unwritable: [] });
     const say = (path) => rules.judge(parseHostPath(path)).then(() => 'given', ({ message }) => message);
-    console.log(JSON.stringify(await Promise.all(process.argv.slice(1).map(say))));`;
+    console.log(JSON.stringify(await Promise.all(process.argv.slice(-3).map(say))));`;
   mkdirSync(inDir('ker nel/inner'), { recursive: true });
   mkdirSync(inDir('plain'), { recursive: true });
   const mount = 'mount -t proc proc "$0" && exec "$@"';
@@ -123,10 +123,5 @@ it.runIf(ISOLATED)('a path of the host is refused if a view into the kernel is m
   const node = [process.execPath, '--input-type=module', '-e', program, ...paths];
   const args = ['-m', '--propagation', 'private', 'sh', '-c', mount, inDir('ker nel/inner'), ...node];
   const refusal = expect.stringContaining(`a view into the kernel is mounted at ${inDir('ker nel/inner')}. MCP_PATHS allows`);
-  expect(JSON.parse(execFileSync('unshare', args, { encoding: 'utf8' }))).toEqual([
-    refusal,
-    refusal,
-    expect.any(String),
-    'given',
-  ]);
+  expect(JSON.parse(execFileSync('unshare', args, { encoding: 'utf8' }))).toEqual([refusal, refusal, 'given']);
 });
