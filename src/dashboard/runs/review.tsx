@@ -66,29 +66,34 @@ function Review({ action, lines, close, setBusy }: ReviewProps) {
   const [left_out, setLeftOut] = useState<ReadonlySet<string>>(() => new Set(lines.filter(isCut).map(({ id }) => id)));
   const [outcomes, setOutcomes] = useState<ReadonlyMap<string, Outcome>>(new Map());
   const chosen = lines.filter(({ id }) => !left_out.has(id));
-  const work = useWork(() =>
-    forEachConcurrent(
+  const [is_done, setDone] = useState(false);
+  // The result is shown as soon as it is known, not when the lists behind have been read again.
+  const work = useWork(async () => {
+    await forEachConcurrent(
       chosen.map((line) => ({ line, key: crypto.randomUUID() })),
       {
         at_a_time: AT_A_TIME,
         work: ({ line, key }) => line.act(key),
         onSettled: ({ line }, error) => setOutcomes((before) => new Map(before).set(line.id, { error: error?.message ?? null })),
       },
-    ),
-  );
+    );
+    setDone(true);
+    setBusy(false);
+  });
+  const is_busy = work.isPending && !is_done;
   const begin = () => {
     setBusy(true);
-    work.mutate(undefined, { onSettled: () => setBusy(false) });
+    work.mutate(undefined);
   };
   const failed = [...outcomes.values()].filter(({ error }) => error !== null).length;
   const summary = `${action.label}: ${chosen.length - failed} of ${chosen.length} done${failed > 0 ? `, ${failed} failed` : ''}`;
-  useLiveText(work.isSuccess ? summary : '');
+  useLiveText(is_done ? summary : '');
   if (lines.length === 0) return <Empty>{action.nothing}</Empty>;
   const toggle = (id: string) =>
     setLeftOut((before) => new Set(before.has(id) ? [...before].filter((other) => other !== id) : [...before, id]));
   return (
     <Stack>
-      {work.isSuccess && (
+      {is_done && (
         <Alert color={failed > 0 ? 'red' : 'green'} title={summary}>
           {failed > 0 && 'The reasons are below.'}
         </Alert>
@@ -104,13 +109,13 @@ function Review({ action, lines, close, setBusy }: ReviewProps) {
         />
       ))}
       <Group justify="flex-end">
-        <Button variant="default" disabled={work.isPending} onClick={close}>
+        <Button variant="default" disabled={is_busy} onClick={close}>
           {work.isIdle ? 'Cancel' : 'Close'}
         </Button>
-        {!work.isSuccess && (
+        {!is_done && (
           <Button
             {...(action.is_danger && { color: 'red' })}
-            loading={work.isPending}
+            loading={is_busy}
             data-needs="run"
             disabled={chosen.length === 0}
             onClick={begin}

@@ -28,6 +28,7 @@ export async function makeOneOfEach(here: TestInstallation): Promise<{ screens: 
   const workflow_id = await add('workflows', { agent_id, title: 'Office', output_format: 'markdown' });
   await add('scheduled-agents', { name: 'daily', workflow_id, prompt: 'Go.', interval_value: 1, interval_unit: 'days' });
   await add('keys', { name: 'of a program', role: 'viewer' });
+  await add('budgets', { name: 'my day', scope: 'person', period: 'day', limit_tokens: 1_000_003 });
   await add('alerts', { name: 'many fail', measure: 'failure_rate', threshold: 20 });
   const dataset_id = await add('datasets', { name: 'questions' });
   screens.push(`/datasets/${dataset_id}?tab=evaluations`, `/datasets/${dataset_id}?tab=settings`);
