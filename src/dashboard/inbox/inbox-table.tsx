@@ -13,7 +13,7 @@ export const INBOX_COLUMNS: Column<InboxItem>[] = [
     label: 'Waits for',
     className: 'wrapped',
     show: (item) => (
-      <>
+      <div>
         <Status of="waiting">{KIND_NAMES[item.kind]}</Status>
         <Text size="sm">{toReason(item)}</Text>
         {item.arguments !== null && (
@@ -26,20 +26,20 @@ export const INBOX_COLUMNS: Column<InboxItem>[] = [
             )}
           </div>
         )}
-      </>
+      </div>
     ),
   },
   {
     label: 'Run',
     show: ({ task_id, workflow_title, agent_name, prompt }) => (
-      <>
+      <div>
         <Anchor component={Link} to={`/tasks/${task_id}`} className="clip clip-short">
           {workflow_title ?? agent_name}
         </Anchor>
         <Text size="xs" c="dimmed" className="clip clip-short" title={prompt}>
           {shortenPrompt(prompt, 300)}
         </Text>
-      </>
+      </div>
     ),
   },
   { label: 'Waiting since', show: ({ waiting_since }) => <When at={waiting_since} relative /> },
