@@ -6,6 +6,7 @@ import { isUuid } from '../../domain/uuid.ts';
 import type { Caller } from '../../identity/caller.ts';
 import type { Store } from '../../store/index.ts';
 import type { FindModelPrice } from '../ports.ts';
+import { findOnce } from './find-once.ts';
 
 /** The choice of models by an agent. */
 export interface AskingAgent {
@@ -79,12 +80,11 @@ export function createPriceFinder({
 
   /** Returns a finder of providers that reads each once, and knows one as it is going to be. */
   function findEachOnce(changed?: Partial<Provider>): typeof findProvider {
-    const providers = new Map<string, Promise<Provider | null>>();
+    const find = findOnce(store.providers.find);
     return async (provider_id) => {
       if (!provider_id) return null;
-      const stored = providers.get(provider_id) ?? findProvider(provider_id);
-      providers.set(provider_id, stored);
-      return provider_id === changed?.id ? ({ ...(await stored), ...changed } as Provider) : stored;
+      const stored = await find(provider_id);
+      return provider_id === changed?.id ? ({ ...stored, ...changed } as Provider) : stored;
     };
   }
 

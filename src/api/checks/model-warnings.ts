@@ -2,8 +2,8 @@ import type { Warning } from '../../contracts/common.ts';
 import { findKnownModel, getToday, isKnownEffort, type KnownModel } from '../../domain/known-models.ts';
 import { describeEnd } from '../../domain/model-ends.ts';
 import { findCatalogue } from '../../domain/provider-presets.ts';
-import { isUuid } from '../../domain/uuid.ts';
 import type { Store } from '../../store/index.ts';
+import { findOnce } from './find-once.ts';
 
 type Endpoint = Parameters<typeof findCatalogue>[0];
 
@@ -94,13 +94,5 @@ export function createImportFinders(
   return {
     agents: { find: async (id) => (await findStored(id)) ?? imported_agents.find((agent) => agent.id === id) ?? null },
     providers: { find: findOnce<ProviderUse>(providers.find) },
-  };
-}
-
-function findOnce<T>(find: (id: string) => Promise<T | null>): (id: string) => Promise<T | null> {
-  const found = new Map<string, Promise<T | null>>();
-  return (id) => {
-    if (!found.has(id)) found.set(id, isUuid(id) ? find(id) : Promise.resolve(null));
-    return found.get(id)!;
   };
 }

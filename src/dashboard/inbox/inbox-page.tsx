@@ -3,7 +3,7 @@ import { INBOX_KINDS, inbox } from '../../contracts/inbox.ts';
 import { useClient } from '../api/context.tsx';
 import { useList } from '../api/queries.ts';
 import { useNames } from '../resources/references.ts';
-import { listApprovals } from '../runs/bulk-work.ts';
+import { APPROVE, listApprovals } from '../runs/bulk-work.ts';
 import { ReviewButton } from '../runs/review.tsx';
 import { SelectionBar, selectColumn, useSelection } from '../runs/selection.tsx';
 import { useFilters } from '../ui/filters.ts';
@@ -14,13 +14,6 @@ import { INBOX_COLUMNS } from './inbox-table.tsx';
 import { KIND_NAMES, nameItem } from './reasons.ts';
 
 const EVERY_MS = 5_000;
-
-const APPROVE = {
-  label: 'Approve',
-  question: 'Approve these calls?',
-  done: 'approved',
-  nothing: 'None of these waits for an approval.',
-};
 
 /** Every decision that the viewer's runs wait for, the oldest first. */
 export default function InboxPage() {

@@ -33,6 +33,22 @@ export interface BulkAction {
   listLines(client: Client, chosen: readonly Task[]): Promise<BulkLine[]>;
 }
 
+export const APPROVE: BulkAction = {
+  label: 'Approve',
+  question: 'Approve these calls?',
+  done: 'approved',
+  nothing: 'None of these runs waits for an approval.',
+  takes: ({ status }) => status === 'waiting',
+  async listLines(client, chosen) {
+    const query = { kind: 'approval' } as const;
+    const pages = await Promise.all(chosen.map(({ id }) => client.call(inbox.list, { query: { ...query, task_id: id } })));
+    return listApprovals(
+      client,
+      pages.flatMap(({ items }) => items),
+    );
+  },
+};
+
 export const BULK_ACTIONS: BulkAction[] = [
   {
     label: 'Halt',
@@ -57,21 +73,7 @@ export const BULK_ACTIONS: BulkAction[] = [
       }),
     ),
   },
-  {
-    label: 'Approve',
-    question: 'Approve these calls?',
-    done: 'approved',
-    nothing: 'None of these runs waits for an approval.',
-    takes: ({ status }) => status === 'waiting',
-    async listLines(client, chosen) {
-      const query = { kind: 'approval' } as const;
-      const pages = await Promise.all(chosen.map(({ id }) => client.call(inbox.list, { query: { ...query, task_id: id } })));
-      return listApprovals(
-        client,
-        pages.flatMap(({ items }) => items),
-      );
-    },
-  },
+  APPROVE,
 ];
 
 function listRuns(act: (client: Client, task: Task, key: string) => Promise<unknown>): BulkAction['listLines'] {

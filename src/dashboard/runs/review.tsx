@@ -43,7 +43,7 @@ export function ReviewButton({ action, count, read }: ReviewButtonProps) {
       <GuardedDialog opened={opened} onClose={close} title={action.question} size="lg">
         <Failure problem={lines.error} retry={() => lines.mutate()} />
         {lines.isPending && <Loading />}
-        {lines.data && <Review action={action} lines={lines.data} close={close} setBusy={setBusy} />}
+        {lines.data && <Review action={action} lines={lines.data} close={close} busy={busy} setBusy={setBusy} />}
       </GuardedDialog>
     </>
   );
@@ -58,15 +58,15 @@ interface ReviewProps {
   action: Words;
   lines: BulkLine[];
   close(): void;
-  /** Called with true while the action works: its results would be lost with the dialog. */
+  /** True while the action works: its results would be lost with the dialog. */
+  busy: boolean;
   setBusy(busy: boolean): void;
 }
 
-function Review({ action, lines, close, setBusy }: ReviewProps) {
+function Review({ action, lines, close, busy, setBusy }: ReviewProps) {
   const [left_out, setLeftOut] = useState<ReadonlySet<string>>(() => new Set(lines.filter(isCut).map(({ id }) => id)));
   const [outcomes, setOutcomes] = useState<ReadonlyMap<string, Outcome>>(new Map());
   const chosen = lines.filter(({ id }) => !left_out.has(id));
-  const [is_done, setDone] = useState(false);
   // The result is shown as soon as it is known, not when the lists behind have been read again.
   const work = useWork(async () => {
     await forEachConcurrent(
@@ -77,10 +77,9 @@ function Review({ action, lines, close, setBusy }: ReviewProps) {
         onSettled: ({ line }, error) => setOutcomes((before) => new Map(before).set(line.id, { error: error?.message ?? null })),
       },
     );
-    setDone(true);
     setBusy(false);
   });
-  const is_busy = work.isPending && !is_done;
+  const is_done = !work.isIdle && !busy;
   const begin = () => {
     setBusy(true);
     work.mutate(undefined);
@@ -109,13 +108,13 @@ function Review({ action, lines, close, setBusy }: ReviewProps) {
         />
       ))}
       <Group justify="flex-end">
-        <Button variant="default" disabled={is_busy} onClick={close}>
+        <Button variant="default" disabled={busy} onClick={close}>
           {work.isIdle ? 'Cancel' : 'Close'}
         </Button>
         {!is_done && (
           <Button
             {...(action.is_danger && { color: 'red' })}
-            loading={is_busy}
+            loading={busy}
             data-needs="run"
             disabled={chosen.length === 0}
             onClick={begin}
