@@ -17,6 +17,7 @@ export const TaskFilterQuery = z.object({
   until: z.iso.datetime({ offset: true }).optional().meta({ description: 'Created before' }),
   error_code: z.string().optional(),
   model: z.string().optional(),
+  tool: z.string().optional().meta({ description: 'Name of a tool that the run called' }),
   trigger: z.string().optional(),
   definition_hash: z.string().optional(),
   version: z.coerce.number().int().min(1).max(2_147_483_647).optional().meta({

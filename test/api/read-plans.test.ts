@@ -171,6 +171,7 @@ const LISTS: typeof STREAMS = {
   'tasks, by duration': () => store.tasks.list({ ...SOME, sort: 'duration' }),
   'failed tasks': () => store.tasks.list({ ...SOME, status: 'failed' }),
   'tasks of a model': () => store.tasks.list({ ...SOME, model: 'm' }),
+  'tasks that called a tool': () => store.tasks.list({ ...SOME, tool: 't' }),
   'tasks of some days that cost something': () =>
     store.tasks.list({ ...SOME, min_cost: 0.1, max_cost: 9, since: '2026-03-01T00:00:00Z', until: '2026-04-01T00:00:00Z' }),
   'the task that waits longest': () => store.tasks.list({ ...SOME, status: 'waiting', sort: 'oldest' }),

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TASK_SORTS } from '../../src/contracts/task-lists.ts';
 import { shareInstallation, type TestInstallation } from '../support/installation.ts';
-import { fails, hangs, says } from '../support/peers/model-server.ts';
+import { asks, fails, hangs, says } from '../support/peers/model-server.ts';
 import { until } from '../support/until.ts';
 
 let here: TestInstallation;
@@ -12,7 +12,13 @@ let office: string;
 const RUNS = [
   { prompt: 'Pay the invoice of March', answer: says('Paid it to the plumber.'), cost: 0.5, seconds: 4, tokens: 10 },
   { prompt: 'Pay the invoice of April', answer: fails(400, { message: 'unknown deployment' }), cost: 0, seconds: 1, tokens: 0 },
-  { prompt: 'Write to the landlord', answer: says('Dear landlord'), cost: 0.5, seconds: 4, tokens: 10 },
+  {
+    prompt: 'Write to the landlord',
+    answer: [asks({ name: 'manage_todo_list', args: { todoList: [] } }), says('Dear landlord')],
+    cost: 0.5,
+    seconds: 4,
+    tokens: 10,
+  },
   {
     prompt: 'Grüße an die Nachbarn: 日本語の返金 😀, RF-0311, 5 %_a\\b',
     answer: says('Hallo!'),
@@ -26,9 +32,9 @@ const RUNS = [
 beforeAll(async () => {
   here = await shareInstallation();
   office = await here.workflow();
-  const other = await here.workflow();
+  const other = await here.workflow({ agent: { builtin_tools: ['manage_todo_list'] } });
   for (const [index, { prompt, answer, cost, seconds, tokens }] of RUNS.entries()) {
-    here.model.script(answer);
+    here.model.script(...[answer].flat());
     const id = await here.prompt(index === 2 ? other : office, prompt);
     await here.ended(id);
     await here.core.database.pool.query(
@@ -85,6 +91,9 @@ describe('tasks are found', () => {
     [{ trigger: 'schedule' }, []],
     [{ model: 'scripted' }, [4, 3, 2, 1, 0]],
     [{ model: 'another' }, []],
+    [{ tool: 'manage_todo_list' }, [2]],
+    [{ tool: 'manage' }, []],
+    [{ tool: 'manage_todo_list', status: 'failed' }, []],
     [{ min_cost: '0.5', max_cost: '1' }, [2, 0]],
     [{ until: '2020-01-01T00:00:00Z' }, []],
     [{ sort: 'oldest', q: 'pay' }, [0, 1, 4]],

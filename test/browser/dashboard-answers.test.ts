@@ -129,10 +129,8 @@ describeInBrowser('the list of tasks', () => {
     await expect.poll(() => search().size).toBe(0);
     await view.click();
     await expect.poll(() => search().get('workflow_id')).toBe(workflow_id);
-    await page.setViewportSize({ width: 390, height: 800 });
-    await button(page, 'More filters').click();
-    await button(page, 'Fewer filters').click();
-    await button(page, 'More filters').waitFor();
+    await button(page, 'Remove the filter Workflow').click();
+    await expect.poll(() => search().size).toBe(0);
   });
 
   it('says for which of the selected runs an action failed', async ({ page, troubles }) => {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect } from 'vitest';
 import { axe, describeInBrowser, it, long } from '../support/browser/browser.ts';
 import { signInAsAlice } from '../support/browser/dashboard.ts';
+import { addFilter } from '../support/browser/filters.ts';
 import { shareInstallation, type TestInstallation } from '../support/installation.ts';
 import { fails, says } from '../support/peers/model-server.ts';
 
@@ -51,6 +52,7 @@ describeInBrowser('the list of tasks', () => {
     await signInAsAlice(page, `${here.url}/dashboard/tasks`, here.people.alice.token);
     const search = page.getByLabel('Search');
     await search.waitFor();
+    await addFilter(page, 'Cost from ($)');
     // Two changes and a look at the field, all before the router can apply the first.
     const typed = await page.evaluate(() => {
       const { document, HTMLInputElement, Event } = globalThis as any;
@@ -81,18 +83,23 @@ describeInBrowser('the list of tasks', () => {
     await signInAsAlice(page, `${here.url}/dashboard/tasks`, here.people.alice.token);
     const rows = page.getByRole('row');
     await expect.poll(() => rows.count()).toBe(5);
+    await addFilter(page, 'Model');
     await page.getByLabel('Model').selectOption('large');
     await expect.poll(() => rows.count()).toBe(2);
     expect(await rows.nth(1).innerText()).toContain('Spend a dollar');
     await page.getByRole('button', { name: 'Clear filters' }).click();
+    await addFilter(page, 'Cost from ($)');
     await page.getByLabel('Cost from ($)').fill('0.5');
     await expect.poll(() => rows.count()).toBe(2);
     await page.getByLabel('Cost from ($)').fill('');
+    await addFilter(page, 'Cost to ($)');
     await page.getByLabel('Cost to ($)').fill('0.5');
     await expect.poll(() => rows.count()).toBe(4);
+    await addFilter(page, 'To');
     await page.getByLabel('To', { exact: true }).fill('2026-01-01');
     await page.getByText('No task matches these filters.').waitFor();
     await page.getByLabel('To', { exact: true }).fill('');
+    await addFilter(page, 'From');
     await page.getByLabel('From', { exact: true }).fill('2026-01-01');
     await expect.poll(() => rows.count()).toBe(4);
     expect(await axe(page)).toEqual([]);

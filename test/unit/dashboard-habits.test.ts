@@ -62,7 +62,7 @@ it('guards every form and field that holds text', () => {
     'shell/sign-in.tsx',
     'transfer/transfer.tsx',
     'resources/pages.tsx',
-    'runs/task-filters.tsx',
+    'ui/filter-bar.tsx',
     'inbox/inbox-page.tsx',
     'audit/audit.tsx',
     // The state of these is guarded where it is held: in form.tsx, make-page.tsx, chat.tsx and bench.tsx.

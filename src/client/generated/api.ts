@@ -6026,6 +6026,8 @@ export interface Operations {
         until?: string;
         error_code?: string;
         model?: string;
+        /** Name of a tool that the run called */
+        tool?: string;
         trigger?: string;
         definition_hash?: string;
         /** Number of a version of the workflow: needs `workflow_id` */
@@ -6059,6 +6061,8 @@ export interface Operations {
         until?: string;
         error_code?: string;
         model?: string;
+        /** Name of a tool that the run called */
+        tool?: string;
         trigger?: string;
         definition_hash?: string;
         /** Number of a version of the workflow: needs `workflow_id` */
@@ -6094,6 +6098,8 @@ export interface Operations {
         until?: string;
         error_code?: string;
         model?: string;
+        /** Name of a tool that the run called */
+        tool?: string;
         trigger?: string;
         definition_hash?: string;
         /** Number of a version of the workflow: needs `workflow_id` */

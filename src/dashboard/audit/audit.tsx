@@ -81,7 +81,7 @@ export const auditColumns = ({ set }: Pick<Wanted, 'set'>): Column<AuditEntry>[]
     </Anchor>
   );
   return [
-    { label: 'Time', show: ({ at }) => <When at={at} /> },
+    { label: 'Time', show: ({ at }) => <When at={at} exact /> },
     {
       label: 'Person',
       show: ({ principal, login, service_key_id }) => (

@@ -42,6 +42,6 @@ export const INBOX_COLUMNS: Column<InboxItem>[] = [
       </div>
     ),
   },
-  { label: 'Waiting since', show: ({ waiting_since }) => <When at={waiting_since} relative /> },
+  { label: 'Waiting since', show: ({ waiting_since }) => <When at={waiting_since} /> },
   { label: 'Decision', is_obvious: true, show: (item) => <Decide item={item} /> },
 ];

@@ -6,6 +6,7 @@ import { TASK_STATUSES } from '../../domain/statuses.ts';
 import type { ApiProblem } from '../api/call.ts';
 import { useList, useRead } from '../api/queries.ts';
 import { Waiting } from '../inbox/waiting.tsx';
+import { RunsOverTime } from '../runs/over-time.tsx';
 import { taskColumns } from '../runs/task-columns.tsx';
 import { useReadiness } from '../shell/readiness.ts';
 import { COUNTED_TASKS, formatNumber } from '../ui/figures.ts';
@@ -42,6 +43,7 @@ function Known({ recent }: { recent: Recent }) {
     <>
       <Counts />
       <Today />
+      <RunsOverTime />
       <Waiting />
       <Section
         title="Recent tasks"
@@ -55,7 +57,6 @@ function Known({ recent }: { recent: Recent }) {
           query={{ ...recent, hasNextPage: false }}
           columns={taskColumns}
           label="recent tasks"
-          stacks
           empty={<Empty>No tasks yet.</Empty>}
         />
       </Section>

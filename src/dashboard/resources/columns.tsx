@@ -39,7 +39,7 @@ export const reference = (
 export function Named({ kind, slug, id }: { kind: Kind; slug: string; id: string }) {
   const { nameOf } = useNames(kind);
   return (
-    <Anchor component={Link} to={`/${slug}/${id}`}>
+    <Anchor component={Link} to={`/${slug}/${id}`} dir="auto">
       {nameOf(id)}
     </Anchor>
   );
@@ -47,7 +47,7 @@ export function Named({ kind, slug, id }: { kind: Kind; slug: string; id: string
 
 export function Clip({ children }: { children: string }) {
   return children ? (
-    <Text span className="clip" title={children} inherit>
+    <Text span className="clip" dir="auto" title={children} inherit>
       {children}
     </Text>
   ) : (

@@ -1,4 +1,5 @@
 import { Button, Group, Stack, TextInput } from '@mantine/core';
+import { Bookmark } from 'lucide-react';
 import { useState } from 'react';
 import { me, type SavedView } from '../../contracts/me.ts';
 import { useAct, useRead } from '../api/queries.ts';
@@ -25,12 +26,13 @@ export function SavedViews({ filters, replace }: SavedViewsProps) {
   const current_view = views.find(same);
   return (
     <Stack gap="xs">
-      <Group gap="xs" role="group" aria-label="Saved views">
+      <Group gap={6} role="group" aria-label="Saved views" className="views">
         {views.map((view) => (
           <Button
             key={view.name}
-            size="compact-xs"
-            variant={view === current_view ? 'filled' : 'default'}
+            size="compact-sm"
+            leftSection={<Bookmark size={13} aria-hidden />}
+            variant={view === current_view ? 'light' : 'default'}
             aria-pressed={view === current_view}
             onClick={() => replace(view === current_view ? {} : view.query)}
           >
@@ -44,8 +46,9 @@ export function SavedViews({ filters, replace }: SavedViewsProps) {
         )}
         {current_view && (
           <Button
-            size="compact-xs"
-            variant="default"
+            size="compact-sm"
+            variant="subtle"
+            color="gray"
             loading={save.isPending}
             data-needs={save.needs}
             onClick={() => save.mutate({ body: { views: views.filter((view) => view !== current_view) } })}

@@ -27,6 +27,7 @@ type Selection<T extends { id: string }> = ReturnType<typeof useSelection<T>>;
 export const selectColumn = <T extends { id: string }>({ is, set }: Selection<T>, nameOf: (item: T) => string): Column<T> => ({
   label: 'Select',
   is_obvious: true,
+  card: 'corner',
   show: (item) => (
     <Checkbox
       size="xs"
@@ -53,7 +54,7 @@ export function SelectionBar<T extends { id: string }>({ selection, items, label
   const all = selected.length === items.length;
   // Hidden, not removed: an open dialog of an action stays when its action empties the list.
   return (
-    <Group gap="xs" role="group" aria-label={label} {...(items.length === 0 && { display: 'none' })}>
+    <Group gap="xs" role="group" aria-label={label} className="selection-bar" {...(items.length === 0 && { display: 'none' })}>
       <Checkbox
         size="xs"
         label={selected.length === 0 ? 'Select all shown' : `${selected.length} selected`}

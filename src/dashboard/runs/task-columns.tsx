@@ -1,7 +1,7 @@
 import { Anchor, Text } from '@mantine/core';
 import { Link } from 'react-router';
 import type { Task } from '../../contracts/tasks.ts';
-import { formatCost, formatDuration, formatNumber } from '../ui/figures.ts';
+import { countDecimals, formatCost, formatDuration, formatNumber } from '../ui/figures.ts';
 import type { Column } from '../ui/list.tsx';
 import { shortenPrompt } from '../ui/prompt.ts';
 import { Status } from '../ui/show.tsx';
@@ -10,6 +10,7 @@ import { When } from '../ui/time.tsx';
 export const taskColumns: Column<Task>[] = [
   {
     label: 'Status',
+    card: 'lead',
     show: ({ status, error, error_code }) => (
       <>
         <Status of={status} />
@@ -21,6 +22,7 @@ export const taskColumns: Column<Task>[] = [
             title={error ?? ''}
             className="nowrap"
             display="block"
+            c="dimmed"
           >
             {error_code}
           </Anchor>
@@ -31,21 +33,23 @@ export const taskColumns: Column<Task>[] = [
   {
     label: 'Prompt',
     className: 'filling',
+    card: 'title',
     show: ({ id, prompt }) => (
-      <Anchor component={Link} to={`/tasks/${id}`} className="clip" title={prompt.slice(0, 500)}>
+      <Anchor component={Link} to={`/tasks/${id}`} className="clip" dir="auto" title={prompt.slice(0, 500)}>
         {shortenPrompt(prompt, 200)}
       </Anchor>
     ),
   },
   {
     label: 'Workflow',
+    card: 'line',
     show: ({ workflow_id, workflow_title, agent_name }) => (
       <>
-        <Anchor component={Link} to={`/workflows/${workflow_id}`} className="clip clip-short">
+        <Anchor component={Link} to={`/workflows/${workflow_id}`} className="clip clip-short" dir="auto">
           {workflow_title ?? agent_name}
         </Anchor>
         {workflow_title && (
-          <Text size="xs" c="dimmed" className="clip clip-short">
+          <Text size="xs" c="dimmed" className="clip clip-short" dir="auto">
             {agent_name}
           </Text>
         )}
@@ -66,21 +70,25 @@ export const taskColumns: Column<Task>[] = [
       </>
     ),
   },
-  {
-    label: 'Created',
-    show: ({ created_at }) => (
-      <span className="nowrap">
-        <When at={created_at} />
-      </span>
-    ),
-  },
+  { label: 'Created', card: 'aside', show: ({ created_at }) => <When at={created_at} /> },
   {
     label: 'Took',
-    show: ({ elapsed_seconds }) => (
-      <span className="nowrap">{formatDuration(elapsed_seconds === null ? null : elapsed_seconds * 1000)}</span>
-    ),
+    figure: true,
+    card: 'foot',
+    show: ({ elapsed_seconds }) => formatDuration(elapsed_seconds === null ? null : elapsed_seconds * 1000),
   },
-  { label: 'Turns', className: 'spare', show: ({ turns }) => turns },
-  { label: 'Tokens', className: 'spare', show: ({ usage }) => formatNumber(usage.total_in + usage.total_out) },
-  { label: 'Cost', show: ({ usage }) => formatCost(usage) },
+  { label: 'Turns', className: 'spare', figure: true, show: ({ turns }) => turns },
+  {
+    label: 'Tokens',
+    className: 'spare-phone',
+    figure: true,
+    show: ({ usage }) => formatNumber(usage.total_in + usage.total_out),
+  },
+  {
+    label: 'Cost',
+    figure: true,
+    card: 'foot',
+    decimals: ({ usage }) => countDecimals(usage),
+    show: ({ usage }, decimals) => formatCost(usage, decimals),
+  },
 ];

@@ -1,10 +1,10 @@
-import { Button, Group, NativeSelect, Switch, TextInput, type TextInputProps } from '@mantine/core';
-import { useState } from 'react';
+import { Switch } from '@mantine/core';
 import { TASK_SORTS } from '../../contracts/task-lists.ts';
 import { usage } from '../../contracts/usage.ts';
 import { TASK_STATUSES } from '../../domain/statuses.ts';
 import { useRead } from '../api/queries.ts';
 import { type Option, useNames } from '../resources/references.ts';
+import { FilterBar, FilterChip, type FilterField } from '../ui/filter-bar.tsx';
 import type { useFilters } from '../ui/filters.ts';
 import { VersionFilter } from './version-filter.tsx';
 
@@ -14,67 +14,35 @@ const REMEMBERED_MS = 90 * 24 * 3_600_000;
 const HOUR_MS = 3_600_000;
 
 export function TaskFilters({ wanted }: { wanted: ReturnType<typeof useFilters> }) {
-  const { filters, filtered, set, clear } = wanted;
-  const workflows = useNames('workflow');
-  const agents = useNames('agent');
-  // Collapsed at first on a phone, where the filters would fill the screen.
-  const [open, setOpen] = useState(false);
-  const select = (name: string, label: string, options: Option[]) => (
-    <NativeSelect
-      label={label}
-      size="xs"
-      value={filters[name] ?? ''}
-      onChange={(event) => set(name, event.currentTarget.value)}
-      data={[{ value: '', label: 'any' }, ...options]}
-    />
-  );
-  const input = (name: string, label: string, props: TextInputProps) => (
-    <TextInput
-      label={label}
-      size="xs"
-      value={filters[name] ?? ''}
-      onChange={(event) => set(name, event.currentTarget.value)}
-      {...props}
-    />
-  );
+  const { filters, set } = wanted;
+  const fields: FilterField[] = [
+    { name: 'status', label: 'Status', options: toOptions(TASK_STATUSES.map((status) => [status, status])), pinned: true },
+    { name: 'workflow_id', label: 'Workflow', options: useNames('workflow').options },
+    { name: 'agent_id', label: 'Agent', options: useNames('agent').options },
+    { name: 'model', label: 'Model', options: useModels(filters.model) },
+    { name: 'tool', label: 'Tool' },
+    { name: 'trigger', label: 'Trigger', options: toOptions(TRIGGERS.map((trigger) => [trigger, trigger])) },
+    { name: 'hours', label: 'Created', options: toOptions(Object.entries(HOURS)) },
+    { name: 'from', label: 'From', type: 'date', max: filters.to },
+    { name: 'to', label: 'To', type: 'date', min: filters.from },
+    { name: 'min_cost', label: 'Cost from ($)', type: 'number', min: 0 },
+    { name: 'max_cost', label: 'Cost to ($)', type: 'number', min: 0 },
+  ];
   return (
-    <Group align="end" gap="sm">
-      {input('q', 'Search', { type: 'search', placeholder: 'part of prompt, answer, error or id' })}
-      <Button variant="default" hiddenFrom="xs" aria-expanded={open} onClick={() => setOpen(!open)}>
-        {open ? 'Fewer filters' : 'More filters'}
-      </Button>
-      <div className="more-filters" data-open={open}>
-        {select('status', 'Status', toOptions(TASK_STATUSES.map((status) => [status, status])))}
-        {select('workflow_id', 'Workflow', workflows.options)}
-        {select('agent_id', 'Agent', agents.options)}
-        {select('model', 'Model', useModels(filters.model))}
-        {select('trigger', 'Trigger', toOptions(TRIGGERS.map((trigger) => [trigger, trigger])))}
-        {select('hours', 'Created', toOptions(Object.entries(HOURS)))}
-        {input('from', 'From', { type: 'date', max: filters.to })}
-        {input('to', 'To', { type: 'date', min: filters.from })}
-        {input('min_cost', 'Cost from ($)', { type: 'number', min: 0, step: 'any', w: 100 })}
-        {input('max_cost', 'Cost to ($)', { type: 'number', min: 0, step: 'any', w: 100 })}
-        <NativeSelect
-          label="Order"
-          size="xs"
-          value={filters.sort ?? 'newest'}
-          onChange={(event) => set('sort', event.currentTarget.value)}
-          data={TASK_SORTS.map((sort) => ({ value: sort, label: sort }))}
-        />
-        <VersionFilter wanted={{ filters, set }} />
-      </div>
+    <FilterBar fields={fields} wanted={wanted} search="part of prompt, answer, error or id">
+      <VersionFilter wanted={wanted} />
+      <FilterChip
+        field={{ name: 'sort', label: 'Order', options: ORDERS }}
+        value={filters.sort ?? ''}
+        onChange={(value) => set('sort', value)}
+      />
       <Switch
         label="Group by error"
         size="xs"
         checked={filters.group === 'error'}
         onChange={(event) => set('group', event.currentTarget.checked ? 'error' : '')}
       />
-      {filtered && (
-        <Button variant="default" onClick={clear}>
-          Clear filters
-        </Button>
-      )}
-    </Group>
+    </FilterBar>
   );
 }
 
@@ -88,3 +56,6 @@ function useModels(model: string | undefined): Option[] {
 }
 
 const toOptions = (entries: [string, string][]): Option[] => entries.map(([value, label]) => ({ value, label }));
+
+/** The orders of the list. The first is the default, which is not in the URL. */
+const ORDERS = toOptions(TASK_SORTS.map((sort, at) => [at === 0 ? '' : sort, sort]));

@@ -8,6 +8,7 @@ import { ListTable } from '../ui/list.tsx';
 import { Page } from '../ui/page.tsx';
 import { Empty } from '../ui/states.tsx';
 import { ErrorsTable } from './errors-table.tsx';
+import { RunsOverTime } from './over-time.tsx';
 import { SavedViews } from './saved-views.tsx';
 import { BulkBar, nameTask, selectColumn, useSelection } from './selection.tsx';
 import { taskColumns } from './task-columns.tsx';
@@ -20,8 +21,8 @@ export default function Tasks() {
   const filter_state = useFilters();
   const { group, ...rest } = filter_state.filters;
   return (
-    <Page title="Tasks">
-      <SavedViews filters={filter_state.filters} replace={filter_state.replace} />
+    <Page title="Tasks" actions={<SavedViews filters={filter_state.filters} replace={filter_state.replace} />}>
+      {!filter_state.filtered && <RunsOverTime />}
       <TaskFilters wanted={filter_state} />
       {group === 'error' ? (
         <ErrorsTable query={errorQuery(rest)} choose={(error_code) => filter_state.replace({ ...rest, error_code })} />
@@ -53,12 +54,16 @@ function Found({ wanted }: { wanted: ReturnType<typeof useFilters> }) {
         query={query}
         columns={[selectColumn(selection, nameTask), ...taskColumns]}
         label="tasks"
-        stacks
         empty={
           wanted.filtered ? (
             <Empty>No task matches these filters.</Empty>
           ) : (
-            <Empty action={go}>No tasks yet. Send a prompt to a workflow to create one.</Empty>
+            <Empty
+              action={go}
+              title="No tasks yet"
+              about="A task is one prompt that a workflow runs. Each is listed here with its state, its steps and its cost."
+              example="“Summarise the tickets of yesterday” → completed, 3 turns, 4,210 tokens, $0.02"
+            />
           )
         }
       />
@@ -72,11 +77,13 @@ function Errors({ wanted: { filters, set } }: { wanted: ReturnType<typeof useFil
   const query = useRead(tasks.errors, { query: errorQuery(rest) }, { every_ms: EVERY_MS });
   if (!query.data || query.data.length === 0) return null;
   return (
-    <Group gap="xs" role="group" aria-label="Errors">
+    <Group gap={6} role="group" aria-label="Errors" className="errors">
+      <span className="note">Failed with</span>
       {query.data.map(({ error_code, runs, last_error }) => (
         <Button
           key={error_code}
           size="compact-xs"
+          color="red"
           variant={chosen === error_code ? 'filled' : 'default'}
           aria-pressed={chosen === error_code}
           title={last_error ?? ''}

@@ -50,7 +50,7 @@ export function Shell({ children }: { children: ReactNode }) {
           </Group>
         </AppShell.Header>
         <AppShell.Navbar component="nav" aria-label="Main" className="shell-nav">
-          <ScrollArea h="100%" type="auto" px="xs" pb="md">
+          <ScrollArea h="100%" type="hover" scrollbarSize={6} px="xs" pb="md">
             <Menu />
           </ScrollArea>
         </AppShell.Navbar>

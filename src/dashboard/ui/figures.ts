@@ -29,10 +29,15 @@ const SMALLEST = 0.00001;
 const CENTS: Intl.NumberFormatOptions = { minimumFractionDigits: 2, maximumFractionDigits: 2 };
 const PARTS_OF_CENTS: Intl.NumberFormatOptions = { ...CENTS, maximumFractionDigits: 4 };
 
-/** Formats US dollars: whole cents, with more digits below one dollar. A sum that is not zero never reads as zero. */
-export function formatMoney(value: number): string {
+/**
+ * Formats US dollars: whole cents, with more digits below one dollar, or with this many decimals. A sum that is not zero never
+ * reads as zero.
+ */
+export function formatMoney(value: number, decimals?: number): string {
+  if (value > 0 && value < SMALLEST) return `under $${SMALLEST.toFixed(5)}`;
+  if (decimals !== undefined)
+    return `$${new Intl.NumberFormat('en', { minimumFractionDigits: decimals, maximumFractionDigits: decimals }).format(value)}`;
   if (value === 0) return '$0';
-  if (value < SMALLEST) return `under $${SMALLEST.toFixed(5)}`;
   const small = value.toFixed(5);
   if (Number(small) < 0.01) return `$${small}`;
   return `$${new Intl.NumberFormat('en', value < 1 ? PARTS_OF_CENTS : CENTS).format(value)}`;
@@ -49,7 +54,12 @@ export const formatTokens = ({ total_in, total_out, estimated }: Omit<Spent, 'co
   `${estimated ? 'about ' : ''}${formatNumber(total_in)} in, ${formatNumber(total_out)} out`;
 
 /** Formats a cost in US dollars; null: nobody knows it, because the models have no price. */
-export const formatCost = ({ cost }: Pick<Spent, 'cost'>) => (cost === null ? 'unknown' : formatMoney(cost));
+export const formatCost = ({ cost }: Pick<Spent, 'cost'>, decimals?: number) =>
+  cost === null ? 'unknown' : formatMoney(cost, decimals);
+
+/** Counts the decimals with which a cost is shown by itself. */
+export const countDecimals = ({ cost }: Pick<Spent, 'cost'>): number =>
+  cost === null ? 0 : (formatMoney(cost).split('.')[1] ?? '').length;
 
 /** Formats `1 tool` or `2 tools`. */
 export const formatCount = (number: number, noun: string) => `${formatNumber(number)} ${noun}${number === 1 ? '' : 's'}`;

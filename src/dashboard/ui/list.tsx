@@ -10,7 +10,13 @@ export interface Column<T> {
   className?: string;
   /** True if only screen readers get the label. */
   is_obvious?: boolean;
-  show(item: T): ReactNode;
+  /** True for numbers, which stand under each other at the right. */
+  figure?: boolean;
+  /** The place on the card that a row is on a phone; without it, a line with the label. */
+  card?: 'corner' | 'lead' | 'aside' | 'title' | 'line' | 'foot';
+  /** Counts the digits after the point of a number. Each number of the column then gets as many as the one with the most. */
+  decimals?(item: T): number;
+  show(item: T, decimals?: number): ReactNode;
 }
 
 interface ListQuery<T> {
@@ -31,11 +37,11 @@ interface ListTableProps<T> {
   /** The name of the list, for screen readers. */
   label: string;
   empty: ReactNode;
-  /** True if each row is a card on a phone. */
+  /** False if rows stay rows on a phone; otherwise each is a card there. */
   stacks?: boolean;
 }
 
-export function ListTable<T extends { id: string }>({ query, columns, label, empty, stacks = false }: ListTableProps<T>) {
+export function ListTable<T extends { id: string }>({ query, columns, label, empty, stacks = true }: ListTableProps<T>) {
   return (
     <Listed query={query} label={label} empty={empty}>
       {(items) => <ColumnTable rows={items} columns={columns} label={label} toKey={({ id }) => id} stacks={stacks} />}
@@ -71,6 +77,9 @@ export function Listed<T>({ query, label, empty, children }: ListedProps<T>) {
   );
 }
 
+const toClass = ({ className = '', figure = false }: { className?: string; figure?: boolean }) =>
+  figure ? `figure ${className}` : className;
+
 interface ColumnTableProps<T> {
   rows: readonly T[];
   columns: Column<T>[];
@@ -78,7 +87,6 @@ interface ColumnTableProps<T> {
   label: string;
   toKey(row: T, index: number): string | number;
   verticalSpacing?: number;
-  /** True if each row is a card on a phone. */
   stacks?: boolean;
 }
 
@@ -86,14 +94,15 @@ interface ColumnTableProps<T> {
  * A table that scrolls sideways if it is too wide. Its roles are explicit, because CSS that turns rows into cards removes the
  * implied ones.
  */
-export function ColumnTable<T>({ rows, columns, label, toKey: keyOf, verticalSpacing = 6, stacks = false }: ColumnTableProps<T>) {
+export function ColumnTable<T>({ rows, columns, label, toKey: keyOf, verticalSpacing = 6, stacks = true }: ColumnTableProps<T>) {
+  const decimals = columns.map((column) => column.decimals && Math.max(0, ...rows.map(column.decimals)));
   return (
     <ScrollBox className="table-scroll" label={label}>
       <Table verticalSpacing={verticalSpacing} horizontalSpacing={6} role="table" className={stacks ? 'stacks' : ''}>
         <Table.Thead role="rowgroup">
           <Table.Tr role="row">
             {columns.map((column) => (
-              <Table.Th key={column.label} role="columnheader">
+              <Table.Th key={column.label} role="columnheader" className={toClass(column)}>
                 <span className={column.is_obvious ? 'visually-hidden' : ''}>{column.label}</span>
               </Table.Th>
             ))}
@@ -102,9 +111,15 @@ export function ColumnTable<T>({ rows, columns, label, toKey: keyOf, verticalSpa
         <Table.Tbody role="rowgroup">
           {rows.map((row, index) => (
             <Table.Tr key={keyOf(row, index)} role="row">
-              {columns.map((column) => (
-                <Table.Td key={column.label} role="cell" data-label={column.label} className={column.className ?? ''}>
-                  {column.show(row)}
+              {columns.map((column, at) => (
+                <Table.Td
+                  key={column.label}
+                  role="cell"
+                  data-label={column.label}
+                  data-card={column.card}
+                  className={toClass(column)}
+                >
+                  {column.show(row, decimals[at])}
                 </Table.Td>
               ))}
             </Table.Tr>

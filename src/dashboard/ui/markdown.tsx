@@ -1,5 +1,5 @@
 import { type ComponentProps, memo, useEffect, useId, useRef, useState } from 'react';
-import ReactMarkdown, { type Components } from 'react-markdown';
+import ReactMarkdown, { type Components, type ExtraProps } from 'react-markdown';
 import remarkGfm from 'remark-gfm';
 import { Copyable } from './copy.tsx';
 import { ScrollBox } from './scroll-box.tsx';
@@ -30,7 +30,20 @@ function Outward({ href, children }: ComponentProps<'a'>) {
   );
 }
 
+/** Returns an element whose text runs as its first letter does: an answer may mix scripts. */
+const auto = (Tag: 'p' | 'li' | 'h1' | 'h2' | 'h3' | 'td' | 'th') =>
+  function Auto({ node: _, ...props }: ExtraProps) {
+    return <Tag dir="auto" {...props} />;
+  };
+
 const COMPONENTS: Components = {
+  p: auto('p'),
+  li: auto('li'),
+  h1: auto('h1'),
+  h2: auto('h2'),
+  h3: auto('h3'),
+  td: auto('td'),
+  th: auto('th'),
   a: ({ href, children }) => <Outward href={href}>{children}</Outward>,
   pre: Block,
   img: ({ src, alt }) => <Outward href={src as string}>{alt || 'picture'}</Outward>,
@@ -54,7 +67,7 @@ export const Markdown = memo(function Markdown({ children }: { children: string 
   // The ids of footnotes must differ from those of other texts on the page.
   const clobberPrefix = `text-${useId()}-`;
   return (
-    <div className="prose">
+    <div className="prose" dir="auto">
       <ReactMarkdown remarkPlugins={PLUGINS} remarkRehypeOptions={{ clobberPrefix }} components={COMPONENTS}>
         {children}
       </ReactMarkdown>

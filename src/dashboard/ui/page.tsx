@@ -31,7 +31,7 @@ export function Page({ title, parent, actions, children }: PageProps) {
           </Anchor>
         )}
         <Group justify="space-between" gap="xs">
-          <Title order={1} ref={heading} tabIndex={-1} style={{ overflowWrap: 'anywhere' }}>
+          <Title order={1} ref={heading} tabIndex={-1} dir="auto" style={{ overflowWrap: 'anywhere' }}>
             {title}
           </Title>
           {actions && <Group gap="xs">{actions}</Group>}

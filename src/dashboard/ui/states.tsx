@@ -13,13 +13,41 @@ export function Loading({ what = 'Loading' }: { what?: string }) {
   );
 }
 
-export function Empty({ children, action }: { children: ReactNode; action?: ReactNode }) {
+interface EmptyProps {
+  /** One sentence, if a list only happens to be empty, as with these filters. */
+  children?: ReactNode;
+  /** That there is none yet. */
+  title?: string;
+  /** What the records are and what they are for. */
+  about?: ReactNode;
+  /** How one of them may look. */
+  example?: ReactNode;
+  /** The button that makes the first. */
+  action?: ReactNode;
+}
+
+/** A list without rows. Before there is anything, it says what belongs here, shows an example and has the button. */
+export function Empty({ children, title, about, example, action }: EmptyProps) {
+  if (!title)
+    return (
+      <div className="panel">
+        <Group justify="space-between">
+          <Text c="dimmed">{children}</Text>
+          {action}
+        </Group>
+      </div>
+    );
   return (
-    <div className="panel">
-      <Group justify="space-between">
-        <Text c="dimmed">{children}</Text>
-        {action}
-      </Group>
+    <div className="panel empty">
+      <strong>{title}</strong>
+      {about && <Text c="dimmed">{about}</Text>}
+      {example && (
+        <Text className="empty-example" dir="auto">
+          <span className="note">For example: </span>
+          {example}
+        </Text>
+      )}
+      {action && <div>{action}</div>}
     </div>
   );
 }

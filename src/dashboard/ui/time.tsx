@@ -2,6 +2,7 @@ import { formatDistance } from './figures.ts';
 
 const DAY: Intl.DateTimeFormatOptions = { day: 'numeric', month: 'short' };
 const MINUTE: Intl.DateTimeFormatOptions = { hour: '2-digit', minute: '2-digit', timeZoneName: 'short' };
+const TITLE: Intl.DateTimeFormatOptions = { ...DAY, year: 'numeric', ...MINUTE, second: '2-digit' };
 const MOMENT: Intl.DateTimeFormatOptions = { ...MINUTE, second: '2-digit', fractionalSecondDigits: 3 };
 
 const formatDate = (at: string | Date, options: Intl.DateTimeFormatOptions) =>
@@ -20,14 +21,22 @@ const MARKS = { hour: { hour: '2-digit', minute: '2-digit' }, day: DAY } as cons
 /** Formats a local hour or day as briefly as the mark of an axis requires. */
 export const formatAxisMark = (at: string, interval: keyof typeof MARKS) => formatDate(at, MARKS[interval]);
 
+/** Formats the local hour in which a time is, such as `14:00`. */
+export const formatHour = (at: string) => formatDate(at, { hour: '2-digit', minute: '2-digit' });
+
 interface WhenProps {
   at: string | null | undefined;
   none?: string;
-  /** True if the distance from now is shown too. */
+  /** True if the moment itself is shown, as after "until". */
+  exact?: boolean;
+  /** True if the moment is shown and its distance from now too. */
   relative?: boolean;
-  /** An IANA time zone other than the browser's. */
+  /** An IANA time zone other than the browser's, in which the moment is shown. */
   zone?: string;
 }
+
+const WEEK_MS = 7 * 24 * 3_600_000;
+const isNear = (at: string) => Math.abs(Date.parse(at) - Date.now()) < WEEK_MS;
 
 /** Formats a time with its zone, by default the browser's, and with its year if that is not the current one. */
 export function formatTime(at: string, zone?: string): string {
@@ -35,12 +44,13 @@ export function formatTime(at: string, zone?: string): string {
   return formatDate(at, { ...DAY, ...year, ...MINUTE, ...(zone && { timeZone: zone }) });
 }
 
-/** Shows a time as `formatTime` does, with ISO 8601 in the title. */
-export function When({ at, none = '—', relative = false, zone }: WhenProps) {
+/** Shows how far away a time is, or the moment itself if that is a week or more. The title has the moment to the second. */
+export function When({ at, none = '—', exact = false, relative = false, zone }: WhenProps) {
   if (!at) return <>{none}</>;
+  const is_moment = exact || relative || zone !== undefined || !isNear(at);
   return (
-    <time dateTime={at} title={at} className="nowrap">
-      {formatTime(at, zone)}
+    <time dateTime={at} title={formatDate(at, TITLE)} className="nowrap">
+      {is_moment ? formatTime(at, zone) : formatDistance(at)}
       {relative && ` (${formatDistance(at)})`}
     </time>
   );

@@ -36,7 +36,6 @@ export function Budgets() {
         columns={[nameColumn, ...budgetColumns]}
         label="budgets"
         empty={<Empty>No budget limits what you spend.</Empty>}
-        stacks
       />
     </Section>
   );

@@ -2,7 +2,8 @@ import { Anchor } from '@mantine/core';
 import { Link } from 'react-router';
 import type { UsageRow, usage } from '../../contracts/usage.ts';
 import type { ApiReply } from '../api/call.ts';
-import { formatCost, formatDuration, formatNumber, formatShare } from '../ui/figures.ts';
+import { FailureRate } from '../ui/failure-rate.tsx';
+import { countDecimals, formatCost, formatDuration, formatNumber } from '../ui/figures.ts';
 import type { Column } from '../ui/list.tsx';
 import { formatName } from './measures.ts';
 
@@ -12,38 +13,63 @@ type ModelRow = ApiReply<typeof usage.models>['rows'][number];
 /** The groups that have a screen. */
 const SCREENS: Record<string, string> = { workflow: 'workflows', agent: 'agents', provider: 'providers' };
 
+/** Returns a column of numbers. */
+const count = <T,>(label: string, of: (row: T) => number) => ({
+  label,
+  figure: true,
+  show: (row: T) => formatNumber(of(row)),
+});
+
+const costColumn = { label: 'Cost', figure: true, decimals: countDecimals, show: formatCost };
+
 export const groupColumns = (by: string): Column<UsageRow>[] => [
   {
     label: by[0]!.toUpperCase() + by.slice(1),
+    className: 'filling',
+    card: 'title',
     show: (row) =>
       SCREENS[by] && row.key && row.label !== null ? (
-        <Anchor component={Link} to={`/${SCREENS[by]}/${row.key}`} className="clip">
+        <Anchor component={Link} to={`/${SCREENS[by]}/${row.key}`} className="clip" dir="auto">
           {formatName(row)}
         </Anchor>
       ) : (
-        formatName(row)
+        <span className="clip" dir="auto">
+          {formatName(row)}
+        </span>
       ),
   },
-  { label: 'Runs', show: ({ runs }) => formatNumber(runs) },
-  { label: 'Failed', show: ({ failed, runs }) => `${formatNumber(failed)} (${formatShare(failed, runs)})` },
-  { label: 'Halted', show: ({ halted }) => formatNumber(halted) },
-  { label: 'Tokens in', show: ({ total_in }) => formatNumber(total_in) },
-  { label: 'Tokens out', show: ({ total_out }) => formatNumber(total_out) },
-  { label: 'Cost', show: formatCost },
+  count('Runs', ({ runs }) => runs),
+  { label: 'Failed', figure: true, show: ({ failed, runs }) => <FailureRate failed={failed} of={runs} /> },
+  count('Halted', ({ halted }) => halted),
+  count('Tokens in', ({ total_in }) => total_in),
+  count('Tokens out', ({ total_out }) => total_out),
+  costColumn,
 ];
 
+/** Leads to the runs that called a tool or a model. */
+const RunsOf = ({ filter, name }: { filter: 'tool' | 'model'; name: string }) => (
+  <Anchor component={Link} to={`/tasks?${new URLSearchParams({ [filter]: name })}`} className="clip" title="Show its runs">
+    {filter === 'tool' ? <code>{name}</code> : name}
+  </Anchor>
+);
+
 export const toolColumns: Column<ToolRow>[] = [
-  { label: 'Tool', show: ({ name }) => <code>{name}</code> },
-  { label: 'Calls', show: ({ calls }) => formatNumber(calls) },
-  { label: 'Failed', show: ({ failed, calls }) => `${formatNumber(failed)} (${formatShare(failed, calls)})` },
-  { label: 'p50', show: ({ p50_ms }) => formatDuration(p50_ms) },
-  { label: 'p95', show: ({ p95_ms }) => formatDuration(p95_ms) },
-  { label: 'p99', show: ({ p99_ms }) => formatDuration(p99_ms) },
+  { label: 'Tool', className: 'filling', card: 'title', show: ({ name }) => <RunsOf filter="tool" name={name} /> },
+  count('Calls', ({ calls }) => calls),
+  { label: 'Failed', figure: true, show: ({ failed, calls }) => <FailureRate failed={failed} of={calls} /> },
+  { label: 'p50', figure: true, show: ({ p50_ms }) => formatDuration(p50_ms) },
+  { label: 'p95', figure: true, show: ({ p95_ms }) => formatDuration(p95_ms) },
+  { label: 'p99', figure: true, show: ({ p99_ms }) => formatDuration(p99_ms) },
 ];
 
 export const modelColumns: Column<ModelRow>[] = [
-  { label: 'Model', show: ({ name }) => name || 'not named' },
+  {
+    label: 'Model',
+    className: 'filling',
+    card: 'title',
+    show: ({ name }) => (name ? <RunsOf filter="model" name={name} /> : 'not named'),
+  },
   ...(toolColumns.slice(1) as Column<ModelRow>[]),
-  { label: 'Tokens', show: ({ total_in, total_out }) => formatNumber(total_in + total_out) },
-  { label: 'Cost', show: formatCost },
+  count('Tokens', ({ total_in, total_out }) => total_in + total_out),
+  costColumn,
 ];

@@ -79,7 +79,7 @@ export default function Usage() {
             {rows.length === 0 ? (
               <Empty>No tool was called in this period.</Empty>
             ) : (
-              <ColumnTable rows={slowestFirst(rows)} columns={toolColumns} label="tools" toKey={({ name }) => name} stacks />
+              <ColumnTable rows={slowestFirst(rows)} columns={toolColumns} label="tools" toKey={({ name }) => name} />
             )}
           </Section>
         )}
@@ -88,7 +88,7 @@ export default function Usage() {
         {({ rows }) =>
           rows.length > 0 && (
             <Section title="Models">
-              <ColumnTable rows={rows} columns={modelColumns} label="models" toKey={({ name }) => name} stacks />
+              <ColumnTable rows={rows} columns={modelColumns} label="models" toKey={({ name }) => name} />
             </Section>
           )
         }
@@ -160,7 +160,7 @@ function Groups({ by, rows }: { by: string; rows: UsageRow[] }) {
         </Button>
       }
     >
-      <ColumnTable rows={rows} columns={groupColumns(by)} label={`usage by ${by}`} toKey={({ key }) => key ?? 'others'} stacks />
+      <ColumnTable rows={rows} columns={groupColumns(by)} label={`usage by ${by}`} toKey={({ key }) => key ?? 'others'} />
     </Section>
   );
 }

@@ -14,6 +14,8 @@ export interface TaskFilter {
   scheduled_agent_id?: string | undefined;
   error_code?: string | undefined;
   model?: string | undefined;
+  /** The name of a tool that the run called. */
+  tool?: string | undefined;
   trigger?: string | undefined;
   definition_hash?: string | undefined;
   /** A version of the workflow. */
@@ -126,7 +128,7 @@ export const errorGroups = (pool: pg.Pool, filter: TaskFilter): Promise<CountedE
     ),
   );
 
-function conditions({ q, since, until, min_cost, max_cost, version, ...same }: TaskFilter): Prisma.Sql[] {
+function conditions({ q, since, until, min_cost, max_cost, version, tool, ...same }: TaskFilter): Prisma.Sql[] {
   const { owner, status, error_code, model, trigger, definition_hash, workflow_id, agent_id, scheduled_agent_id } = same;
   const texts = Object.entries({ owner, status, error_code, model, trigger, definition_hash });
   const ids = Object.entries({ workflow_id, agent_id, scheduled_agent_id });
@@ -134,6 +136,7 @@ function conditions({ q, since, until, min_cost, max_cost, version, ...same }: T
     ...texts.flatMap(([name, value]) => (value === undefined ? [] : [Prisma.sql`${Prisma.raw(name)} = ${value}`])),
     ...ids.flatMap(([name, value]) => (value === undefined ? [] : [Prisma.sql`${Prisma.raw(name)} = ${value}::uuid`])),
     ...(version === undefined ? [] : [isOfVersion(workflow_id!, version)]),
+    ...(tool === undefined ? [] : [calledTool(tool)]),
     ...(since ? [Prisma.sql`created_at >= ${new Date(since)}`] : []),
     ...(until ? [Prisma.sql`created_at < ${new Date(until)}`] : []),
     ...(min_cost === undefined ? [] : [Prisma.sql`cost >= ${min_cost}`]),
@@ -164,6 +167,9 @@ function toTermCondition({ text, is_excluded }: SearchTerm): Prisma.Sql {
       AND strpos(${LOWER}, lower(${text})) > 0)`;
   return is_excluded ? Prisma.sql`NOT ${condition}` : condition;
 }
+
+const calledTool = (name: string): Prisma.Sql =>
+  Prisma.sql`EXISTS (SELECT FROM tool_calls WHERE tool_calls.task_id = tasks.id AND tool_calls.name = ${name})`;
 
 const isOfVersion = (workflow_id: string, version: number): Prisma.Sql =>
   Prisma.sql`definition_hash = (SELECT definition_hash FROM workflow_versions

@@ -71,15 +71,15 @@ function Elsewhere({ of }: { of: McpSignInBegun }) {
 function SignedIn({ sign_in: { signed_in_at, expires_at, renews } }: { sign_in: NonNullable<McpServer['sign_in']> }) {
   return (
     <>
-      You signed in on <When at={signed_in_at} />
+      You signed in on <When at={signed_in_at} exact />
       {expires_at && !renews && (
         <>
-          , until <When at={expires_at} />
+          , until <When at={expires_at} exact />
         </>
       )}
       {expires_at && renews && (
         <>
-          ; the next renewal is due by <When at={expires_at} />
+          ; the next renewal is due by <When at={expires_at} exact />
         </>
       )}
       .

@@ -64,7 +64,7 @@ export function ScheduleActions({ record }: { record: Stored }) {
 }
 
 const FIRES: Column<ApiReply<typeof scheduledAgents.runs>['items'][number]>[] = [
-  { label: 'Due', show: ({ due_at }) => <When at={due_at} /> },
+  { label: 'Due', show: ({ due_at }) => <When at={due_at} exact /> },
   { label: 'Outcome', show: ({ outcome }) => <Status of={outcome} /> },
   {
     label: 'Run',

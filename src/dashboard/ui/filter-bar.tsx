@@ -1,0 +1,141 @@
+import { Button, Menu, TextInput } from '@mantine/core';
+import { Plus, Search, X } from 'lucide-react';
+import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
+import type { useFilters } from './filters.ts';
+
+export interface FilterField {
+  /** The name of the filter in the URL. */
+  name: string;
+  label: string;
+  /** The values to choose from; without them, a value is typed. */
+  options?: { value: string; label: string }[];
+  type?: 'text' | 'date' | 'number';
+  min?: string | number | undefined;
+  max?: string | undefined;
+  /** True if the chip is there without a value too. */
+  pinned?: boolean;
+}
+
+interface FilterBarProps {
+  fields: FilterField[];
+  wanted: ReturnType<typeof useFilters>;
+  /** What the field of the search says; without it there is none. */
+  search?: string;
+  /** What stands at the end of the line, such as the order of the list. */
+  children?: ReactNode;
+}
+
+/** The filters of a list on one line: a chip for each that is set, and *Add filter* for the others. */
+export function FilterBar({ fields, wanted: { filters, filtered, set, clear }, search, children }: FilterBarProps) {
+  // Chips that were added and have no value yet.
+  const [added, setAdded] = useState<string[]>([]);
+  const visible = fields.filter(({ name, pinned }) => pinned || filters[name] || added.includes(name));
+  const others = fields.filter((field) => !visible.includes(field));
+  const remove = (name: string) => {
+    setAdded((before) => before.filter((one) => one !== name));
+    set(name, '');
+  };
+  return (
+    <div className="filter-bar">
+      {search !== undefined && (
+        <TextInput
+          label="Search"
+          labelProps={{ className: 'visually-hidden' }}
+          className="filter-search"
+          size="xs"
+          type="search"
+          dir="auto"
+          leftSection={<Search size={14} aria-hidden />}
+          placeholder={search}
+          value={filters.q ?? ''}
+          onChange={(event) => set('q', event.currentTarget.value)}
+        />
+      )}
+      {visible.map((field) => (
+        <FilterChip
+          key={field.name}
+          field={field}
+          value={filters[field.name] ?? ''}
+          focused={added.includes(field.name)}
+          onChange={(value) => set(field.name, value)}
+          remove={() => remove(field.name)}
+        />
+      ))}
+      {others.length > 0 && (
+        <Menu position="bottom-start" width={200}>
+          <Menu.Target>
+            <Button variant="subtle" size="compact-sm" leftSection={<Plus size={14} aria-hidden />}>
+              Add filter
+            </Button>
+          </Menu.Target>
+          <Menu.Dropdown>
+            {others.map(({ name, label }) => (
+              <Menu.Item key={name} onClick={() => setAdded((before) => [...before, name])}>
+                {label}
+              </Menu.Item>
+            ))}
+          </Menu.Dropdown>
+        </Menu>
+      )}
+      {(filtered || added.length > 0) && (
+        <Button
+          variant="subtle"
+          color="gray"
+          size="compact-sm"
+          onClick={() => {
+            setAdded([]);
+            clear();
+          }}
+        >
+          Clear filters
+        </Button>
+      )}
+      {children && <div className="filter-end">{children}</div>}
+    </div>
+  );
+}
+
+interface FilterChipProps {
+  field: FilterField;
+  value: string;
+  /** True if the field takes the focus when it appears. */
+  focused?: boolean;
+  onChange(value: string): void;
+  /** Removes the filter; without it, the chip stays. */
+  remove?: () => void;
+}
+
+/** One filter: its name, its value, which can be changed in place, and a button that removes it. */
+export function FilterChip({ field, value, focused = false, onChange, remove }: FilterChipProps) {
+  const { name, label, options, type, min, max, pinned = false } = field;
+  const id = useId();
+  const holder = useRef<HTMLSpanElement>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only a chip that was just added takes the focus
+  useEffect(() => {
+    if (focused) holder.current?.querySelector<HTMLElement>('select, input')?.focus();
+  }, []);
+  const change = (event: { currentTarget: { value: string } }) => onChange(event.currentTarget.value);
+  return (
+    <span className="chip" data-set={value !== ''} ref={holder}>
+      <label htmlFor={id}>{label}</label>
+      {options ? (
+        <select id={id} name={name} value={value} onChange={change}>
+          {!options.some((option) => option.value === '') && <option value="">any</option>}
+          {options.map((option) => (
+            <option key={option.value} value={option.value}>
+              {option.label}
+            </option>
+          ))}
+        </select>
+      ) : (
+        <input id={id} name={name} type={type ?? 'text'} step="any" min={min} max={max} value={value} onChange={change} />
+      )}
+      {remove && (value !== '' || !pinned) && (
+        <button type="button" title={`Remove the filter ${label}`} onClick={remove}>
+          <X size={13} aria-hidden />
+          <span className="visually-hidden">Remove the filter {label}</span>
+        </button>
+      )}
+    </span>
+  );
+}
