@@ -7,6 +7,7 @@ COPY tsconfig.json ./
 COPY src/contracts ./src/contracts
 COPY src/domain ./src/domain
 COPY src/dashboard ./src/dashboard
+COPY docs ./docs
 RUN node_modules/.bin/vite build --config src/dashboard/vite.config.ts
 # The image already contains the Node version that the packages would install.
 RUN npm prune --omit=dev && rm -rf node_modules/node-linux-*

@@ -290,10 +290,10 @@ function schemaHash() {
   return `${hashOf(SCHEMA)}-${prisma && JSON.parse(prisma).version}`;
 }
 
-/** Hashes the inputs of the dashboard's build: its source, the contracts that it shares with the API, and the packages. */
+/** Hashes the inputs of the dashboard's build: its source, the contracts that it shares with the API, the docs, and the packages. */
 function dashboardHash() {
   const hash = createHash('sha256').update(readFileSync(LOCKFILE));
-  for (const folder of ['src/contracts', 'src/dashboard'])
+  for (const folder of ['src/contracts', 'src/dashboard', 'docs'])
     for (const entry of readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
       .filter((it) => it.isFile())
       .map((it) => join(it.parentPath ?? it.path, it.name))

@@ -25,6 +25,7 @@ const EditPage = lazy(() => import('./resources/pages.tsx').then((it) => ({ defa
 const Chat = lazy(() => import('./chat/chat.tsx'));
 const Audit = lazy(() => import('./audit/audit.tsx'));
 const Usage = lazy(() => import('./usage/usage.tsx'));
+const Help = lazy(() => import('./help/help-page.tsx'));
 const Shortcuts = lazy(() => import('./shell/shortcuts.tsx'));
 const McpSignIn = lazy(() => import('./resources/mcp-sign-in.tsx'));
 const Transfer = lazy(() => import('./transfer/transfer.tsx'));
@@ -71,6 +72,8 @@ function Screens() {
       <Route path="/chat/:agent_id/:session_id" element={<Chat />} />
       <Route path="/audit" element={<Audit />} />
       <Route path="/usage" element={<Usage />} />
+      <Route path="/help" element={<Help />} />
+      <Route path="/help/:page" element={<Help />} />
       <Route path="/shortcuts" element={<Shortcuts />} />
       <Route path="/transfer" element={<Transfer />} />
       <Route path="/:resource" element={<ListPage />} />

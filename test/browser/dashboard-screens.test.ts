@@ -17,6 +17,8 @@ const screens = [
   '/tasks?group=error',
   '/chat',
   '/usage',
+  '/help',
+  '/help/scheduling',
   '/shortcuts',
   '/mcps/sign-in',
   '/transfer',

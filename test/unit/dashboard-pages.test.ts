@@ -81,7 +81,7 @@ describe('the health of the installation', () => {
       [
         ...the
           .render(the.Overview, { replies: ready(isolation, { checks: tools }) })
-          .matchAll(/data-tone="(\w+)"><strong[^>]*>([^<]+)/g),
+          .matchAll(/data-tone="(\w+)" data-look="line"><svg.*?<\/svg><span><strong[^>]*>([^<]+)/g),
       ]
         .map(([, tone, name]) => `${name} ${tone}`)
         .sort();

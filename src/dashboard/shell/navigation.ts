@@ -4,17 +4,28 @@ import { SCOPES_OF } from '../../domain/access.ts';
 /** `needs` hides the link from those who do not have the scope. */
 type Link = [to: string, text: string, needs?: Scope];
 
+/** The screens in groups: what needs attention, what runs, what it costs, what agents are made of, and the installation. */
 export const NAVIGATION: { title: string; links: Link[] }[] = [
   {
-    title: 'Runs',
+    title: 'Now',
     links: [
       ['/', 'Overview'],
       ['/inbox', 'Inbox'],
-      ['/workflows', 'Workflows'],
       ['/tasks', 'Tasks'],
-      ['/scheduled-agents', 'Schedules'],
       ['/chat', 'Chat'],
+    ],
+  },
+  {
+    title: 'Automate',
+    links: [
+      ['/workflows', 'Workflows'],
+      ['/scheduled-agents', 'Schedules'],
       ['/datasets', 'Datasets'],
+    ],
+  },
+  {
+    title: 'Watch',
+    links: [
       ['/usage', 'Usage'],
       ['/budgets', 'Budgets'],
       ['/alerts', 'Alerts'],
@@ -31,15 +42,10 @@ export const NAVIGATION: { title: string; links: Link[] }[] = [
     ],
   },
   {
-    title: 'Tools',
+    title: 'Tools and knowledge',
     links: [
       ['/custom-tools', 'Custom tools'],
       ['/mcps', 'MCP servers'],
-    ],
-  },
-  {
-    title: 'Knowledge',
-    links: [
       ['/knowledge-sources', 'Sources'],
       ['/knowledge-items', 'Items'],
     ],

@@ -1,15 +1,19 @@
-import { AppShell, Burger, Button, Group, NativeSelect, ScrollArea, Text, useMantineColorScheme } from '@mantine/core';
+import { ActionIcon, AppShell, Burger, Group, ScrollArea, Text } from '@mantine/core';
 import { useDisclosure, useHotkeys } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
+import { LogOut, Search } from 'lucide-react';
 import { type ReactNode, useEffect } from 'react';
-import { NavLink, ScrollRestoration, useLocation, useNavigate } from 'react-router';
+import { Link, NavLink, ScrollRestoration, useLocation, useNavigate } from 'react-router';
 import { me } from '../../contracts/me.ts';
 import { useSession } from '../api/context.tsx';
 import { useScopes } from '../api/may.ts';
 import { useRead } from '../api/queries.ts';
 import { lastSeen } from '../ui/filters.ts';
+import { Mark } from '../ui/mark.tsx';
 import { Banners } from './banners.tsx';
-import { SHORTCUTS_KEYS } from './keys.ts';
+import { HelpMenu, ThemeMenu } from './header-menus.tsx';
+import { findScreenIcon } from './icons.ts';
+import { formatKey, SHORTCUTS_KEYS } from './keys.ts';
 import { filterLinks, NAVIGATION } from './navigation.ts';
 import { openPalette, Palette } from './palette.tsx';
 
@@ -28,30 +32,31 @@ export function Shell({ children }: { children: ReactNode }) {
       <ScrollRestoration />
       <Palette />
       <AppShell
-        header={{ height: 48 }}
-        navbar={{ width: 200, breakpoint: 'sm', collapsed: { mobile: !opened } }}
+        header={{ height: 52 }}
+        navbar={{ width: 212, breakpoint: 'sm', collapsed: { mobile: !opened } }}
         padding={0}
         transitionDuration={0}
       >
-        <AppShell.Header>
+        <AppShell.Header className="shell-bar">
           <Group h="100%" px="md" justify="space-between" wrap="nowrap">
             <Group gap="sm" wrap="nowrap">
               <Burger opened={opened} onClick={menu.toggle} hiddenFrom="sm" size="sm" aria-label="Menu" aria-expanded={opened} />
-              <Text fw={700} size="lg">
-                Perdura
-              </Text>
+              <Link className="wordmark" to="/" aria-label="Perdura">
+                <Mark />
+                <span className="wordmark-text">Perdura</span>
+              </Link>
             </Group>
             <Account />
           </Group>
         </AppShell.Header>
-        <AppShell.Navbar component="nav" aria-label="Main">
+        <AppShell.Navbar component="nav" aria-label="Main" className="shell-nav">
           <ScrollArea h="100%" type="auto" px="xs" pb="md">
             <Menu />
           </ScrollArea>
         </AppShell.Navbar>
-        <AppShell.Main id="content" tabIndex={-1} style={{ outline: 'none' }}>
+        <AppShell.Main id="content" className="shell-main" tabIndex={-1} style={{ outline: 'none' }}>
           <Banners />
-          <div style={{ padding: '1rem clamp(0.75rem, 2vw, 1.75rem) 3rem', maxWidth: '82rem' }}>{children}</div>
+          <div className="content">{children}</div>
         </AppShell.Main>
       </AppShell>
     </>
@@ -68,13 +73,23 @@ function Menu() {
         <div key={title}>
           <div className="nav-group">{title}</div>
           {filterLinks(links, scopes).map(([to, text]) => (
-            <NavLink key={to} to={pathname === to ? to : lastSeen(to)} end={to === '/'} className="nav-link">
+            <ScreenLink key={to} to={to} pathname={pathname}>
               {text}
-            </NavLink>
+            </ScreenLink>
           ))}
         </div>
       ))}
     </>
+  );
+}
+
+function ScreenLink({ to, pathname, children }: { to: string; pathname: string; children: string }) {
+  const Icon = findScreenIcon(to);
+  return (
+    <NavLink to={pathname === to ? to : lastSeen(to)} end={to === '/'} className="nav-link">
+      <Icon aria-hidden />
+      {children}
+    </NavLink>
   );
 }
 
@@ -88,32 +103,36 @@ const notSignedOut = () =>
 
 function Account() {
   const { session } = useSession();
-  const { colorScheme, setColorScheme } = useMantineColorScheme();
   const { data: who } = useRead(me.get);
   return (
-    <Group gap="xs" wrap="nowrap">
+    <Group gap={6} wrap="nowrap">
+      <button type="button" className="go-to" onClick={openPalette} aria-label="Go to …">
+        <Search aria-hidden />
+        <span className="go-to-text">Go to …</span>
+        <kbd className="keys">{formatKey('Ctrl')} K</kbd>
+      </button>
+      <HelpMenu />
+      <ThemeMenu />
       {who && (
-        <Text size="sm" className="clip clip-short" title={`Signed in as ${who.login} (${who.provider})`} visibleFrom="xs">
+        <Text
+          size="sm"
+          className="clip clip-short"
+          title={`Signed in as ${who.login} (${who.provider})`}
+          visibleFrom="sm"
+          ml="xs"
+        >
           {who.login}
         </Text>
       )}
-      <Button variant="default" onClick={openPalette} visibleFrom="xs">
-        Go to …
-      </Button>
-      <NativeSelect
-        aria-label="Theme"
-        size="xs"
-        value={colorScheme}
-        onChange={(event) => setColorScheme(event.currentTarget.value as 'auto')}
-        data={[
-          { value: 'auto', label: 'System' },
-          { value: 'light', label: 'Light' },
-          { value: 'dark', label: 'Dark' },
-        ]}
-      />
-      <Button variant="default" onClick={() => void session.signOut().catch(notSignedOut)}>
-        Sign out
-      </Button>
+      <ActionIcon
+        variant="subtle"
+        color="gray"
+        aria-label="Sign out"
+        title="Sign out"
+        onClick={() => void session.signOut().catch(notSignedOut)}
+      >
+        <LogOut size={17} aria-hidden />
+      </ActionIcon>
     </Group>
   );
 }

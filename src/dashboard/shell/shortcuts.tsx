@@ -1,5 +1,6 @@
 import { Kbd, Table } from '@mantine/core';
 import { Page } from '../ui/page.tsx';
+import { formatKey } from './keys.ts';
 
 const SHORTCUTS: [keys: string[], effect: string][] = [
   [['Ctrl', 'K'], 'Go to a screen, a workflow, an agent or a run'],
@@ -10,11 +11,7 @@ const SHORTCUTS: [keys: string[], effect: string][] = [
   [['↑', '↓'], 'Move in a list of choices; Enter chooses'],
 ];
 
-const KEYS_OF_A_MAC: Record<string, string> = { Ctrl: '⌘' };
-const isMac = () => /Mac|iPhone|iPad/.test(navigator.userAgent);
-
 export default function Shortcuts() {
-  const formatKey = (key: string) => (isMac() ? (KEYS_OF_A_MAC[key] ?? key) : key);
   return (
     <Page title="Keyboard shortcuts">
       <Table maw="40rem">

@@ -5,34 +5,7 @@ import { showUnseen } from '../../domain/unseen.ts';
 import { Copyable } from './copy.tsx';
 import { parseJson } from './json.ts';
 import { ScrollBox } from './scroll-box.tsx';
-
-const TONES: Record<string, string> = {
-  completed: 'good',
-  connected: 'good',
-  delivered: 'good',
-  passed: 'good',
-  done: 'good',
-  indexed: 'good',
-  started: 'good',
-  backfilled: 'good',
-  enabled: 'good',
-  failed: 'bad',
-  error: 'bad',
-  refused: 'bad',
-  denied: 'bad',
-  missed: 'bad',
-  waiting: 'wait',
-  paused: 'wait',
-  waiting_approval: 'wait',
-  waiting_reconciliation: 'wait',
-  waiting_client: 'wait',
-  waiting_answer: 'wait',
-  text_only: 'wait',
-  skipped: 'wait',
-  halted: 'stopped',
-  running: 'busy',
-  firing: 'busy',
-};
+import { findIcon, findTone } from './tones.ts';
 
 const WORDS: Record<string, string> = {
   waiting_approval: 'waiting for approval',
@@ -43,10 +16,23 @@ const WORDS: Record<string, string> = {
   not_started: 'not started',
 };
 
-export function Status({ of, tone, children }: { of: string; tone?: string; children?: ReactNode }) {
+interface StatusProps {
+  /** The state, in the word of the API. */
+  of: string;
+  /** A tone other than the state's own. */
+  tone?: string | undefined;
+  /** The text instead of the state's word. It has no tint, because it may be a sentence. */
+  children?: ReactNode;
+}
+
+/** A state: an icon and a word on a tint. Every state on a screen is shown with this. */
+export function Status({ of, tone = findTone(of), children }: StatusProps) {
+  const Icon = findIcon(of, tone);
+  const is_line = children !== undefined;
   return (
-    <span className="status" data-tone={tone ?? TONES[of] ?? 'quiet'}>
-      {children ?? WORDS[of] ?? of.replaceAll('_', ' ')}
+    <span className="status" data-tone={tone} data-look={is_line ? 'line' : 'badge'}>
+      <Icon className="status-icon" aria-hidden />
+      <span>{is_line ? children : (WORDS[of] ?? of.replaceAll('_', ' '))}</span>
     </span>
   );
 }
