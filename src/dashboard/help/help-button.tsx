@@ -45,11 +45,11 @@ function Pages({ first }: { first: string }) {
     if (query.data) element.current?.querySelector(target)?.scrollIntoView();
   }, [query.data, section]);
   const follow = (event: MouseEvent) => {
-    const { pathname, hash } = (event.target as Element).closest('a') ?? { pathname: '', hash: '' };
-    const [, name] = /\/help\/([\w-]+)$/.exec(pathname) ?? [];
-    if (!name && !hash) return;
+    const link = (event.target as Element).closest('a');
+    if (link?.origin !== location.origin) return;
     event.preventDefault();
-    setPlace(`${name ?? page}${hash}`);
+    const [, name = page] = /\/help\/([\w-]+)$/.exec(link.pathname) ?? [];
+    setPlace(`${name}${link.hash}`);
   };
   return (
     <Loaded query={query}>
