@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { axe, describeInBrowser, it, long } from '../support/browser/browser.ts';
-import { darken, signInAsAlice } from '../support/browser/dashboard.ts';
+import { darken, signInAsAlice, unfold } from '../support/browser/dashboard.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { says } from '../support/peers/model-server.ts';
 
@@ -142,7 +142,11 @@ describeInBrowser('invalid JSON', () => {
     await wrong(page);
 
     await page.reload();
+    await unfold(page, 'Settings');
     await page.getByLabel('Parameters (JSON Schema)').fill('{');
+    await unfold(page, 'Settings');
+    await page.getByText('Parameters (JSON Schema): {').waitFor();
+    // A section with an error opens by itself.
     await button(page, 'Save changes').click();
     await wrong(page);
 

@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { chooseModel, getToday } from '../../src/domain/known-models.ts';
 import { describeInBrowser, it } from '../support/browser/browser.ts';
-import { signInAsAlice } from '../support/browser/dashboard.ts';
+import { signInAsAlice, unfold } from '../support/browser/dashboard.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { says } from '../support/peers/model-server.ts';
 import { openaiAt, outOfQuota, providerOf } from '../support/runs/fallbacks.ts';
@@ -61,6 +61,7 @@ describeInBrowser('fallbacks', () => {
   it('are added to an agent one by one, and taken away again', async ({ page }) => {
     await signInAsAlice(page, `${here.url}/dashboard/agents/new`);
     await field(page, 'Name').fill('falls back');
+    await unfold(page, 'If the model fails');
     const fallbacks = page.getByRole('group', { name: 'Fallbacks' });
     await fallbacks.getByRole('button', { name: 'Add one' }).click();
     await fallbacks.getByRole('combobox', { name: 'After these failures' }).fill('quota');
@@ -69,6 +70,14 @@ describeInBrowser('fallbacks', () => {
     await fallbacks.getByRole('button', { name: 'Add another' }).click();
     await fallbacks.getByRole('button', { name: 'Remove 2' }).click();
     await field(page, 'Minutes with a fallback').fill('19');
+    // The docs open above the form, which keeps what was typed.
+    await page.getByRole('button', { name: 'Help: If the model fails' }).click();
+    const help = page.getByRole('dialog', { name: 'Help: If the model fails' });
+    await help.getByRole('heading', { name: 'Fallbacks', exact: true }).waitFor();
+    await help.getByRole('link', { name: 'catalogue of models' }).click();
+    await help.getByRole('heading', { name: 'Models, prices and ends' }).waitFor();
+    await page.keyboard.press('Escape');
+    await help.waitFor({ state: 'hidden' });
     await page.getByRole('button', { name: 'Create agent' }).click();
     await page.getByRole('heading', { name: 'falls back' }).waitFor();
     const made = (await here.alice.ok(here.alice.get('/api/agents?q=falls'))) as unknown as object[];

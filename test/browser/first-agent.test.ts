@@ -6,6 +6,7 @@ import { button, cleanUp, freshInstallation, keep, made, OWN, signIn } from '../
 import { startTestInstallation } from '../support/installation.ts';
 import { startDroppingProxy } from '../support/peers/dropping-proxy.ts';
 import { startHttpMcpServer } from '../support/peers/http-mcp-server.ts';
+import { KEYLESS_MODEL, startKeylessServer } from '../support/peers/keyless-server.ts';
 
 afterEach(cleanUp);
 
@@ -42,6 +43,63 @@ describeInBrowser('the page that creates an agent', () => {
     await button(page, 'Use this prompt').click();
     await dialog.waitFor({ state: 'hidden' });
     expect(await page.getByLabel('Prompt', { exact: true }).inputValue()).toBe('Review my COBOL.');
+    await stop();
+  }, 120_000);
+
+  it('takes a model of the server that was tested last', async ({ page }) => {
+    const here = await freshInstallation();
+    const second = await startKeylessServer();
+    keep(second);
+    await signIn(page, here.url, '/make');
+    await page.getByRole('radio', { name: 'Any compatible' }).click();
+    const model = page.getByRole('combobox', { name: 'Model' });
+    await page.getByLabel('Address').fill(here.model.url);
+    await button(page, 'Test').click();
+    await expect.poll(() => model.inputValue()).toBe('scripted');
+    await page.getByLabel('Address').fill(second.address);
+    await button(page, 'Test').click();
+    await page.getByText('scripted is not offered there, so the first model is chosen.').waitFor();
+    expect(await model.inputValue()).toBe(KEYLESS_MODEL);
+    // A model that is typed after the test is not replaced.
+    await model.fill('mine');
+    expect(await page.getByText('is not offered there').count()).toBe(0);
+    expect(await model.inputValue()).toBe('mine');
+  }, 120_000);
+
+  it('gives the agent imported MCP servers and knowledge, and its workflow guardrails', async ({ page }) => {
+    const here = await freshInstallation();
+    const make = async (path: string, body: object) => (await here.alice.ok(here.alice.post(`/api/${path}`, body))).id as string;
+    const knowledge_source_ids = [await make('knowledge-sources', { name: 'handbook' })];
+    const guardrail_ids = [await make('guardrails', { name: 'short', guardrail_type: 'prompt', config: { max_length: 53 } })];
+    const { url, stop } = await startHttpMcpServer('mail', () => {});
+    await signIn(page, here.url, '/make');
+    await button(page, 'Import …').click();
+    const dialog = page.getByRole('dialog', { name: 'Import MCP servers' });
+    await dialog.getByLabel('mcpServers JSON').fill(JSON.stringify({ mcpServers: { mail: { url }, post: { url } } }));
+    await dialog.getByRole('button', { name: 'Import', exact: true }).click();
+    await dialog.getByText('2 created').waitFor();
+    expect(await made(here)).toEqual(OWN);
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'hidden' });
+    for (const [label, name] of [
+      ['Knowledge', 'handbook'],
+      ['Guardrails', 'short'],
+    ] as const) {
+      await page.getByRole('combobox', { name: label }).click();
+      await page.getByRole('option', { name }).click();
+      await page.keyboard.press('Escape');
+    }
+    expect(await axe(page)).toEqual([]);
+    await button(page, 'Create').click();
+    await page.getByRole('heading', { name: 'my-agent' }).waitFor();
+    const list = async (path: string) =>
+      (await here.alice.ok(here.alice.get(`/api/${path}`))) as unknown as Record<string, unknown>[];
+    const servers = (await list('mcps')).map(({ id }) => id);
+    const [agent] = await list('agents?q=my-agent');
+    const [workflow] = await list('workflows?q=my-agent');
+    expect(servers).toHaveLength(2);
+    expect(agent).toMatchObject({ knowledge_source_ids, mcp_server_ids: expect.arrayContaining(servers) });
+    expect(workflow).toMatchObject({ agent_id: agent!.id, guardrail_ids });
     await stop();
   }, 120_000);
 

@@ -90,25 +90,27 @@ describeInBrowser('the page that creates an agent', () => {
     });
   }, 120_000);
 
-  long(
-    'runs on a local model server without a key, given only host and port',
-    async ({ page }) => {
-      const here = await freshInstallation();
-      const server = await startKeylessServer();
-      keep(server);
-      await signIn(page, here.url, '/make');
-      await page.getByRole('radio', { name: 'Ollama' }).click();
-      await page.getByLabel('Address').fill(server.address);
-      await button(page, 'Test').click();
-      await page.getByText('Connected: 1 model').waitFor();
-      await page.getByLabel('Prompt', { exact: true }).fill('Hello there');
-      await button(page, 'Create and run').click();
-      await awaitCompletion(page);
-      expect(new Set(server.keys)).toEqual(new Set([undefined]));
-      expect(await made(here)).toMatchObject({ tokens: [], providers: ['ollama', SAMPLE.provider] });
-      const [provider] = (await here.alice.ok(here.alice.get('/api/providers?q=ollama'))) as unknown as Record<string, string>[];
-      expect(provider).toMatchObject({ base_url: `${server.address}/v1`, default_model: KEYLESS_MODEL });
-    },
-    120_000,
-  );
+  it('runs on a local model server without a key, given only host and port, in at most ten clicks', async ({ page }) => {
+    const here = await freshInstallation();
+    const server = await startKeylessServer();
+    keep(server);
+    const clicks = await clicksOn(page);
+    await signIn(page, here.url);
+    await page.getByRole('link', { name: 'Make your own' }).last().click();
+    await page.getByRole('radio', { name: 'Ollama' }).click();
+    await page.getByLabel('Address').click();
+    await page.getByLabel('Address').fill(server.address);
+    await button(page, 'Test').click();
+    await page.getByText('Connected: 1 model').waitFor();
+    await page.getByLabel('Prompt', { exact: true }).click();
+    await page.keyboard.type('Hello there');
+    await button(page, 'Create and run').click();
+    await awaitCompletion(page);
+    expect(clicks()).toBeLessThanOrEqual(10);
+    expect(clicks()).toBeGreaterThan(5);
+    expect(new Set(server.keys)).toEqual(new Set([undefined]));
+    expect(await made(here)).toMatchObject({ tokens: [], providers: ['ollama', SAMPLE.provider] });
+    const [provider] = (await here.alice.ok(here.alice.get('/api/providers?q=ollama'))) as unknown as Record<string, string>[];
+    expect(provider).toMatchObject({ base_url: `${server.address}/v1`, default_model: KEYLESS_MODEL });
+  }, 120_000);
 });

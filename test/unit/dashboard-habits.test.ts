@@ -78,7 +78,7 @@ it('guards every form and field that holds text', () => {
 });
 
 it('asks before it closes a dialog with a half-filled form', () => {
-  expect(using(/<Dialog\b/, 'ui/unsaved.tsx', 'resources/pickers.tsx')).toEqual([]);
+  expect(using(/<Dialog\b/, 'ui/unsaved.tsx', 'resources/pickers.tsx', 'help/help-button.tsx')).toEqual([]);
 });
 
 it('sends requests also from a browser that is offline: the service may run on the same computer', () => {

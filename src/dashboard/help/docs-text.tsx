@@ -3,6 +3,7 @@ import ReactMarkdown, { type Components } from 'react-markdown';
 import { Link } from 'react-router';
 import remarkGfm from 'remark-gfm';
 import { ScrollBox } from '../ui/scroll-box.tsx';
+import { toAddress, toAnchor } from './links.ts';
 
 const toText = (node: ReactNode): string =>
   Array.isArray(node)
@@ -10,21 +11,6 @@ const toText = (node: ReactNode): string =>
     : typeof node === 'object' && node !== null && 'props' in node
       ? toText((node.props as { children?: ReactNode }).children)
       : String(node ?? '');
-
-/** Returns the anchor of a heading, as GitHub makes it. */
-export const toAnchor = (heading: string): string =>
-  heading
-    .toLowerCase()
-    .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
-    .replaceAll(' ', '-');
-
-/** Returns where a link of a page leads: to another page of the docs, or out. Files of the repository are not served. */
-export function toAddress(href: string): { inside?: string; outside?: string } {
-  const [, page, section = ''] = /^([\w-]+)\.md(#.*)?$/.exec(href) ?? [];
-  if (page) return { inside: `/help/${page}${section}` };
-  if (href.startsWith('#')) return { inside: href };
-  return /^https?:/.test(href) ? { outside: href } : {};
-}
 
 function DocsLink({ href = '', children }: ComponentProps<'a'>) {
   const { inside, outside } = toAddress(href);

@@ -1,5 +1,6 @@
 import { Button, Fieldset, Group, Stack, Text, Textarea, TextInput } from '@mantine/core';
 import { type FormEvent, useRef, useState } from 'react';
+import { McpImportButton } from '../resources/panels/mcp-panel.tsx';
 import { MultiPicker } from '../resources/pickers.tsx';
 import { useNames } from '../resources/references.ts';
 import { Page } from '../ui/page.tsx';
@@ -12,7 +13,15 @@ import { useMake, type Wishes } from './use-make.ts';
 import { useModel } from './use-model.ts';
 
 const INSTRUCTIONS = 'You are a helpful assistant.';
-const NOTHING: Wishes = { name: '', system_prompt: INSTRUCTIONS, custom_tool_ids: [], builtin_tools: [], mcp_server_ids: [] };
+const NOTHING: Wishes = {
+  name: '',
+  system_prompt: INSTRUCTIONS,
+  custom_tool_ids: [],
+  builtin_tools: [],
+  mcp_server_ids: [],
+  knowledge_source_ids: [],
+  guardrail_ids: [],
+};
 
 /** The page from a model to a first run. It creates the token, provider, agent and workflow. */
 export default function MakePage() {
@@ -30,8 +39,8 @@ export default function MakePage() {
               {() => <ModelSection model={model} disabled={make.isPending} />}
             </Loaded>
           </Fieldset>
-          <Fieldset legend="2. Tools">
-            <Tools wishes={wishes} wish={wish} />
+          <Fieldset legend="2. Tools, knowledge and guardrails">
+            <Parts wishes={wishes} wish={wish} />
           </Fieldset>
           <Fieldset legend="3. Instructions">
             <Stack gap="sm">
@@ -79,7 +88,7 @@ export default function MakePage() {
   );
 }
 
-function Tools({ wishes, wish }: { wishes: Wishes; wish(changes: Partial<Wishes>): void }) {
+function Parts({ wishes, wish }: { wishes: Wishes; wish(changes: Partial<Wishes>): void }) {
   return (
     <Stack gap="sm">
       <MultiPicker
@@ -100,6 +109,26 @@ function Tools({ wishes, wish }: { wishes: Wishes; wish(changes: Partial<Wishes>
         label="MCP servers"
         value={wishes.mcp_server_ids}
         onChange={(mcp_server_ids) => wish({ mcp_server_ids })}
+      />
+      <Group>
+        <McpImportButton onImported={(ids) => wish({ mcp_server_ids: [...wishes.mcp_server_ids, ...ids] })} />
+        <Text size="xs" c="dimmed">
+          Imports and chooses the MCP servers of another program, from its mcpServers JSON.
+        </Text>
+      </Group>
+      <MultiPicker
+        kind="knowledge_source"
+        label="Knowledge"
+        description="Documents that the agent searches."
+        value={wishes.knowledge_source_ids}
+        onChange={(knowledge_source_ids) => wish({ knowledge_source_ids })}
+      />
+      <MultiPicker
+        kind="guardrail"
+        label="Guardrails"
+        description="Checks of prompts and answers."
+        value={wishes.guardrail_ids}
+        onChange={(guardrail_ids) => wish({ guardrail_ids })}
       />
     </Stack>
   );

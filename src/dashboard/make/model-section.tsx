@@ -52,7 +52,7 @@ export function ModelSection({ model, disabled }: { model: ModelChoice; disabled
 }
 
 function CardFields({ model, card }: { model: ModelChoice; card: Card }) {
-  const { typed, faults, offered } = model;
+  const { typed, faults, offered, replaced } = model;
   const hint = useCatalogueHint(typed.model, card.is_preset === true);
   const field = (name: keyof Typed) => ({ value: typed[name], error: faults[name] });
   const typing = (name: keyof Typed) => (event: { currentTarget: { value: string } }) =>
@@ -84,6 +84,7 @@ function CardFields({ model, card }: { model: ModelChoice; card: Card }) {
           {...field('model')}
           label="Model"
           description={[
+            ...(replaced ? [`${replaced} is not offered there, so the first model is chosen.`] : []),
             offered.length > 0
               ? `${formatCount(offered.length, 'model')} available.`
               : 'Press Test to list the available models.',

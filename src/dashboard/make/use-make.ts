@@ -14,13 +14,15 @@ import { freeName, toEndpoint } from './cards.ts';
 import { createMaker, type Made, type Service, type Step } from './make.ts';
 import type { ModelChoice } from './use-model.ts';
 
-/** The settings of the new agent other than its model. */
+/** The settings of the new agent and its workflow other than the model. */
 export interface Wishes {
   name: string;
   system_prompt: string;
   custom_tool_ids: string[];
   builtin_tools: string[];
   mcp_server_ids: string[];
+  knowledge_source_ids: string[];
+  guardrail_ids: string[];
 }
 
 /** The attempts to find free names for token and provider. Another person's invisible token may already have the name. */
@@ -70,7 +72,7 @@ interface Plan {
   attempt: number;
 }
 
-function buildSteps({ model, wishes, token_names, attempt }: Plan): Step[] {
+function buildSteps({ model, wishes: { guardrail_ids, ...agent_wishes }, token_names, attempt }: Plan): Step[] {
   const { card, typed, stored, provider_id } = model;
   const steps: Step[] = [];
   const read = card && toEndpoint(card, typed);
@@ -91,9 +93,9 @@ function buildSteps({ model, wishes, token_names, attempt }: Plan): Step[] {
   steps.push({
     name: 'agent',
     ...agents,
-    body: ({ provider }) => ({ ...wishes, provider_id: provider?.id ?? provider_id }),
+    body: ({ provider }) => ({ ...agent_wishes, provider_id: provider?.id ?? provider_id }),
   });
-  const workflow = { title: wishes.name, output_format: 'markdown', max_turns: 20 };
+  const workflow = { title: agent_wishes.name, guardrail_ids, output_format: 'markdown', max_turns: 20 };
   steps.push({ name: 'workflow', ...workflows, body: ({ agent }) => ({ ...workflow, agent_id: agent!.id }) });
   return steps;
 }

@@ -36,13 +36,18 @@ export function useModel() {
   const [texts, setTexts] = useState<Record<string, Typed>>({});
   const [existing, setExisting] = useState<string | null>(null);
   const [faults, setFaults] = useState<ModelFaults>({});
+  const [replaced, setReplaced] = useState<string | null>(null);
   const typed = texts[card_id] ?? (card ? initial(card, presets) : { key: '', address: '', model: '' });
   const provider_id = card_id === DEMO.id ? (demo?.id ?? null) : card_id === EXISTING.id ? existing : null;
 
   const type = (name: keyof Typed, value: string) =>
     setTexts((before) => ({ ...before, [card_id]: { ...(before[card_id] ?? typed), [name]: value } }));
+  // A model of the server that was tested before need not exist on this one.
   const test = useTest((models) => {
-    if (card?.model === '' && !typed.model && models[0]) type('model', models[0]);
+    const [first] = models;
+    if (card?.model !== '' || !first || models.includes(typed.model)) return;
+    setReplaced(typed.model || null);
+    type('model', first);
   });
   /** Returns the missing or wrong fields; empty if the model is ready to run. */
   const check = (options: { testing?: boolean } = {}) => {
@@ -52,6 +57,7 @@ export function useModel() {
   };
   const forget = () => {
     test.reset();
+    setReplaced(null);
     setFaults({});
   };
   return {
@@ -67,6 +73,8 @@ export function useModel() {
     test,
     check,
     dirty: Object.keys(texts).length > 0,
+    /** The typed model that the last test replaced, because the endpoint does not offer it. */
+    replaced,
     offered: test.data?.models ?? [],
     choose(id: string) {
       setPicked(id);
@@ -78,7 +86,8 @@ export function useModel() {
     },
     type: (name: keyof Typed, value: string) => {
       type(name, value);
-      if (name !== 'model') forget();
+      if (name === 'model') setReplaced(null);
+      else forget();
     },
     runTest() {
       if (!check({ testing: true })) return;

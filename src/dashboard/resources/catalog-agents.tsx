@@ -61,9 +61,10 @@ export const AGENTS: EditableScreen = {
   },
   groups: [
     { title: 'Persona', fields: ['name', 'description', 'system_prompt', 'provider_id', 'model'] },
-    { title: 'If the model fails', fields: ['fallbacks', 'fallback_minutes'] },
+    { title: 'If the model fails', folded: true, help: 'runtimes#fallbacks', fields: ['fallbacks', 'fallback_minutes'] },
     {
       title: 'Tools',
+      help: 'runs#which-tools-a-run-gets',
       fields: [
         'builtin_tools',
         'custom_tool_ids',
@@ -75,7 +76,7 @@ export const AGENTS: EditableScreen = {
         'tool_definitions',
       ],
     },
-    { title: 'Knowledge', fields: ['knowledge_source_ids', 'knowledge_tags'] },
+    { title: 'Knowledge', folded: true, help: 'resources#knowledge', fields: ['knowledge_source_ids', 'knowledge_tags'] },
   ],
   Panel: AgentPanel,
 };

@@ -13,6 +13,7 @@ import { StoredTokenCreate, StoredTokenUpdate, tokens } from '../../contracts/to
 import { transfers } from '../../contracts/transfer.ts';
 import { Status } from '../ui/show.tsx';
 import { column, reference, text } from './columns.tsx';
+import type { Field } from './fields.ts';
 import { FALLBACK_SETTINGS } from './model-settings.ts';
 import { ItemPanel, SourcePanel } from './panels/knowledge-panel.tsx';
 import { McpImportButton, McpPanel } from './panels/mcp-panel.tsx';
@@ -52,7 +53,12 @@ export const CUSTOM_TOOLS: EditableScreen = {
   },
   groups: [
     { title: 'Tool', fields: ['name', 'description', 'source_code'] },
-    { title: 'Settings', fields: ['is_enabled', 'effect', 'network', 'tags', 'parameters_schema', 'env_config'] },
+    {
+      title: 'Settings',
+      folded: true,
+      help: 'resources#custom-tools',
+      fields: ['is_enabled', 'effect', 'network', 'tags', 'parameters_schema', 'env_config'],
+    },
   ],
   readonly: ({ is_plugin }) => (is_plugin ? 'This tool is a plugin. Edit its source in the plugin folder.' : null),
   Panel: ToolPanel,
@@ -65,6 +71,9 @@ const CONNECTIONS: Record<string, typeof StdioConfig | typeof UrlConfig> = {
   http: UrlConfig,
   sse: UrlConfig,
 };
+/** Fields that mean nothing for a server elsewhere. */
+const OF_STDIO: Partial<Field> = { by: { field: 'transport_type', choices: { stdio: {} } } };
+const OF_AZURE: Partial<Field> = { by: { field: 'provider_type', choices: { azure_openai: {} } } };
 const SECRET = 'Values can contain {{token:NAME}}. ******** stands for a stored value; leave it to keep that value.';
 
 export const MCPS: EditableScreen = {
@@ -98,12 +107,12 @@ export const MCPS: EditableScreen = {
       },
     },
     is_enabled: { label: 'Enabled' },
-    network: { label: 'Network access of a stdio server', description: undefined },
+    network: { label: 'Network access of a stdio server', description: undefined, ...OF_STDIO },
     allow_secret_questions: { label: 'May ask for passwords and tokens' },
-    state: { label: 'Folder of a stdio server that lasts' },
+    state: { label: 'Folder of a stdio server that lasts', ...OF_STDIO },
     connect_seconds: { label: 'Seconds for a connection' },
     protocol: { label: 'Version of MCP' },
-    paths: { label: 'Folders of a stdio server' },
+    paths: { label: 'Folders of a stdio server', ...OF_STDIO },
     allowed_tools: { description: 'Leave it empty to allow all tools.' },
   },
   Panel: McpPanel,
@@ -128,6 +137,8 @@ export const PROVIDERS: EditableScreen = {
     api_key_token_name: { control: 'reference', of: 'token', label: 'Stored token with the key', none: 'None' },
     base_url: { placeholder: 'https://…/v1' },
     price_table: { label: 'Prices (JSON)', placeholder: '{"*": {"input": 2.5, "output": 10}}' },
+    azure_api_version: OF_AZURE,
+    azure_deployment: OF_AZURE,
     ...FALLBACK_SETTINGS,
   },
   Panel: ProviderPanel,

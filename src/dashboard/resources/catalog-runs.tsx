@@ -61,6 +61,8 @@ export const WORKFLOWS: EditableScreen = {
     { title: 'Agent', fields: ['title', 'agent_id', 'model', 'status'] },
     {
       title: 'Run settings',
+      folded: true,
+      help: 'runs#settings',
       fields: [
         'output_format',
         'output_schema',
@@ -73,12 +75,27 @@ export const WORKFLOWS: EditableScreen = {
         'caveman',
       ],
     },
-    { title: 'Model calls', fields: Object.keys(CallSettingFields) },
-    { title: 'Limits of one exchange with the model', fields: ['model_total_seconds', 'model_silence_seconds'] },
-    { title: 'Skills and guardrails', fields: ['skill_ids', 'skill_tags', 'guardrail_ids', 'guardrail_tags'] },
-    { title: 'Memory', fields: ['auto_memory', 'bypass_memory'] },
-    { title: 'Repository', fields: ['repo_url', 'repo_branch', 'repo_token_name'] },
-    { title: 'Webhooks and credentials', fields: ['webhook_url', 'error_webhook_url', 'credential_overrides'] },
+    { title: 'Model calls', folded: true, help: 'runs#settings', fields: Object.keys(CallSettingFields) },
+    {
+      title: 'Limits of one exchange with the model',
+      folded: true,
+      help: 'runs#settings',
+      fields: ['model_total_seconds', 'model_silence_seconds'],
+    },
+    {
+      title: 'Skills and guardrails',
+      folded: true,
+      help: 'resources#guardrails',
+      fields: ['skill_ids', 'skill_tags', 'guardrail_ids', 'guardrail_tags'],
+    },
+    { title: 'Memory', folded: true, help: 'resources#memories', fields: ['auto_memory', 'bypass_memory'] },
+    { title: 'Repository', folded: true, help: 'runs#repository', fields: ['repo_url', 'repo_branch', 'repo_token_name'] },
+    {
+      title: 'Webhooks and credentials',
+      folded: true,
+      help: 'webhooks',
+      fields: ['webhook_url', 'error_webhook_url', 'credential_overrides'],
+    },
   ],
 };
 
@@ -141,7 +158,12 @@ export const SCHEDULES: EditableScreen = {
       },
       fields: ['start_at', 'end_at', 'jitter_seconds'],
     },
-    { title: 'Overlaps and failures', fields: ['overlap_policy', 'catchup_window_seconds', 'pause_after_failures'] },
+    {
+      title: 'Overlaps and failures',
+      folded: true,
+      help: 'scheduling#overlaps',
+      fields: ['overlap_policy', 'catchup_window_seconds', 'pause_after_failures'],
+    },
   ],
   Extra: SchedulePreview,
   Panel: ScheduleActions,

@@ -74,12 +74,16 @@ function toSharedProps({ field, path, faults, disabled }: ControlProps) {
     name: path,
     label: field.label,
     description: field.description,
-    placeholder: field.placeholder ?? '',
+    placeholder: formatExample(field),
     withAsterisk: field.required,
     error: formatFieldFault(faults, path),
     disabled: disabled ?? false,
   };
 }
+
+/** An example, marked so that nobody takes it for a value. */
+const formatExample = ({ placeholder, control }: Field) =>
+  placeholder ? `Example:${control === 'code' ? '\n' : ' '}${placeholder}` : '';
 
 const MOST_SUGGESTED = 20;
 const MONO = { input: { fontFamily: 'var(--mantine-font-family-monospace)', fontSize: '0.78rem' } };

@@ -2,15 +2,21 @@ import { Button, Fieldset, Group, Radio, Stack } from '@mantine/core';
 import { type ComponentType, type FormEvent, type ReactNode, useRef, useState } from 'react';
 import type { Scope } from '../../domain/access.ts';
 import type { ApiProblem } from '../api/call.ts';
+import { HelpButton } from '../help/help-button.tsx';
 import { Failure } from '../ui/states.tsx';
 import { useUnsaved } from '../ui/unsaved.tsx';
 import { FieldControl } from './controls.tsx';
 import { adaptField, type Field, type Values } from './fields.ts';
+import { summarizeFields } from './summary.ts';
 import { carryEdits, type FieldFault, nameHomeless, toControls, toWire } from './values.ts';
 
 export interface FieldGroup {
   title: string;
   fields: string[];
+  /** True if the group is folded until it is opened: its line names the values that differ from the defaults. */
+  folded?: boolean;
+  /** The page of the documentation about it, as in `runs#budget`. */
+  help?: string;
   /** Sets of fields of which one must be filled in; shown above the group's other fields. */
   either?: { label: string; choices: Record<string, string[]> };
 }
@@ -60,27 +66,71 @@ export function ResourceForm({ form, groups = [], submit, needs, Extra, Fill, ch
     <form ref={element} onSubmit={(event) => void send(event)} noValidate>
       <Stack maw="46rem">
         {Fill && <Fill values={controls} set={set} />}
-        {groups.map(({ title, fields: names, either }) => (
-          <Fieldset key={title} legend={title}>
+        {groups.map((group) => (
+          <Grouped key={group.title} group={group} form={form} fields={group.fields.flatMap(findFields)}>
             <Stack gap="sm">
-              {either && (
-                <Either {...either} form={form} show={(choice_names) => choice_names.flatMap(findFields).map(control)} />
+              {group.either && (
+                <Either {...group.either} form={form} show={(names) => names.flatMap(findFields).map(control)} />
               )}
-              {names.flatMap(findFields).map(control)}
+              {group.fields.flatMap(findFields).map(control)}
             </Stack>
-          </Fieldset>
+          </Grouped>
         ))}
         {fields.filter(({ name }) => !grouped.has(name)).map(control)}
         {Extra && <Extra values={controls} />}
         {problem && <Failure problem={withPaths(problem, fields)} />}
         {children}
-        <Group>
+        <Group className="form-actions">
           <Button type="submit" size="sm" loading={busy} data-needs={needs}>
             {submit}
           </Button>
         </Group>
       </Stack>
     </form>
+  );
+}
+
+interface GroupedProps {
+  group: FieldGroup;
+  form: Form;
+  fields: Field[];
+  children: ReactNode;
+}
+
+function Grouped({ group: { title, folded, help }, form, fields, children }: GroupedProps) {
+  const help_button = help && <HelpButton place={help} about={title} />;
+  if (folded)
+    return (
+      <Folded title={title} form={form} fields={fields}>
+        {help_button}
+        {children}
+      </Folded>
+    );
+  const legend = (
+    <>
+      {title} {help_button}
+    </>
+  );
+  return <Fieldset legend={legend}>{children}</Fieldset>;
+}
+
+interface FoldedProps extends Omit<GroupedProps, 'group'> {
+  title: string;
+}
+
+/** A group that is closed at first. It opens if one of its fields has an error. */
+function Folded({ title, form: { controls, faults }, fields, children }: FoldedProps) {
+  const [opened, setOpened] = useState(false);
+  const faulty = fields.some(({ name }) => faults.some(({ path }) => path === name || path.startsWith(`${name}.`)));
+  return (
+    <details className="fold" open={opened || faulty} onToggle={(event) => setOpened(event.currentTarget.open)}>
+      <summary>
+        <strong>{title}</strong> <span className="note">{summarizeFields(fields, controls)}</span>
+      </summary>
+      <Fieldset variant="unstyled" aria-label={title}>
+        {children}
+      </Fieldset>
+    </details>
   );
 }
 

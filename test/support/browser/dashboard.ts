@@ -47,3 +47,7 @@ export async function clicksOn(page: Page): Promise<() => number> {
   await page.addInitScript("addEventListener('pointerdown', () => perduraClicked(), { capture: true })");
   return () => count;
 }
+
+/** Opens or closes a section of a form. */
+export const unfold = (page: Page, title: string): Promise<void> =>
+  page.locator('summary').filter({ hasText: title }).click();

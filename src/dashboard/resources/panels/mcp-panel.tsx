@@ -2,6 +2,7 @@ import { Alert, Button, Group, Stack, Textarea } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import type { z } from 'zod';
 import { mcps } from '../../../contracts/mcps.ts';
+import type { ImportResult } from '../../../contracts/transfer.ts';
 import { parseCommentedJson } from '../../../domain/commented-json.ts';
 import { useAct } from '../../api/queries.ts';
 import { DialogButton } from '../../ui/dialog-button.tsx';
@@ -49,17 +50,18 @@ export function McpPanel({ record }: { record: Stored }) {
 }
 
 /** Imports the `mcpServers` JSON that other MCP clients use. */
-export function McpImportButton() {
+export function McpImportButton({ onImported }: { onImported?: OnImported }) {
   return (
     <DialogButton label="Import" title="Import MCP servers" size="lg" needs={mcps.import.access}>
-      <McpImportForm />
+      <McpImportForm {...(onImported && { onImported })} />
     </DialogButton>
   );
 }
 
+type OnImported = (ids: string[]) => void;
 type Sent = z.input<typeof mcps.import.body>;
 
-export function McpImportForm() {
+export function McpImportForm({ onImported }: { onImported?: OnImported }) {
   const act = useAct(mcps.import);
   const [text, setText] = useState('');
   const [sent, setSent] = useState('');
@@ -67,9 +69,16 @@ export function McpImportForm() {
   useUnsaved(isUnsent(text, sent));
   const submit = (event: FormEvent) => {
     event.preventDefault();
+    // The dialog can be within another form.
+    event.stopPropagation();
     const read = parseJson(text, parseCommentedJson);
     setWrong('wrong' in read ? read.wrong : null);
-    if ('value' in read) act.mutate({ body: read.value as Sent }, { onSuccess: () => setSent(text) });
+    if ('wrong' in read) return;
+    const onSuccess = ({ ids }: ImportResult) => {
+      setSent(text);
+      onImported?.(ids);
+    };
+    act.mutate({ body: read.value as Sent }, { onSuccess });
   };
   return (
     <form onSubmit={submit}>
