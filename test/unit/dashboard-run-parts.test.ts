@@ -34,7 +34,7 @@ const STEP = {
 };
 const SPAN: RunSpan = {
   ...{ id: '3', parent: null, kind: 'model', step: 3, name: 'large', status: 'completed', attempts: 7, detail: null },
-  ...{ copied: false, start: at(-11), end: at(-4) },
+  ...{ copied: false, start: at(-11), end: at(-4), usage: null },
 };
 
 describe('the time axis of a run', () => {

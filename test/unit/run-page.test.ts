@@ -74,6 +74,7 @@ describe('the time axis of a run', () => {
     ...{ id, parent: null, kind: 'model', step: 1, name: 'm', status: 'completed', attempts: 1, detail: null, copied: false },
     start: start === null ? null : at(start),
     end: end === null ? null : at(end),
+    usage: null,
     ...more,
   });
   const now = START + 20_000;

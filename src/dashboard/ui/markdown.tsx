@@ -1,5 +1,5 @@
 import { type ComponentProps, memo, useEffect, useId, useRef, useState } from 'react';
-import ReactMarkdown, { type Components } from 'react-markdown';
+import ReactMarkdown, { type Components, type ExtraProps } from 'react-markdown';
 import remarkGfm from 'remark-gfm';
 import { Copyable } from './copy.tsx';
 import { ScrollBox } from './scroll-box.tsx';
@@ -13,7 +13,9 @@ function Block({ children }: ComponentProps<'pre'>) {
   return (
     <Copyable text={text} what="the code">
       <ScrollBox label="Code" className="code-block">
-        <pre ref={block}>{children}</pre>
+        <pre ref={block} dir="auto">
+          {children}
+        </pre>
       </ScrollBox>
     </Copyable>
   );
@@ -30,13 +32,31 @@ function Outward({ href, children }: ComponentProps<'a'>) {
   );
 }
 
+/** Each block is laid out in the direction of its own text: a right-to-left answer may quote left-to-right lines. */
+const directed = (Tag: 'p' | 'h1' | 'h2' | 'h3' | 'h4' | 'h5' | 'h6' | 'ul' | 'ol' | 'li' | 'blockquote') =>
+  function Directed({ node: _, ...props }: ComponentProps<typeof Tag> & ExtraProps) {
+    const Block = Tag as 'p';
+    return <Block dir="auto" {...(props as ComponentProps<'p'>)} />;
+  };
+
 const COMPONENTS: Components = {
+  p: directed('p'),
+  h1: directed('h1'),
+  h2: directed('h2'),
+  h3: directed('h3'),
+  h4: directed('h4'),
+  h5: directed('h5'),
+  h6: directed('h6'),
+  ul: directed('ul'),
+  ol: directed('ol'),
+  li: directed('li'),
+  blockquote: directed('blockquote'),
   a: ({ href, children }) => <Outward href={href}>{children}</Outward>,
   pre: Block,
   img: ({ src, alt }) => <Outward href={src as string}>{alt || 'picture'}</Outward>,
   table: ({ children }) => (
     <ScrollBox label="Table" className="table-scroll">
-      <table>{children}</table>
+      <table dir="auto">{children}</table>
     </ScrollBox>
   ),
   // The box of a task list. It cannot be ticked here, and a form field would need a label.

@@ -79,7 +79,7 @@ export function Code({ children, label }: { children: unknown; label: string }) 
   return (
     <Copyable text={text} what={label}>
       <ScrollBox className="code" label={label}>
-        <pre>{showUnseen(text)}</pre>
+        <pre dir="auto">{showUnseen(text)}</pre>
       </ScrollBox>
     </Copyable>
   );
