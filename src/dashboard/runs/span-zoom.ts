@@ -1,4 +1,3 @@
-import { formatDuration } from '../ui/figures.ts';
 import type { Axis } from './span-scale.ts';
 
 /** What the axis shows: the whole run, the rows in sight, or a part that was chosen. */
@@ -65,10 +64,17 @@ export function computeMarks({ from, to }: Axis, start: number): Mark[] {
   return marks;
 }
 
-/** Formats `0`, `5 s`, `2 min`: as a duration, without parts that are zero. */
-const formatMark = (ms: number) =>
-  ms === 0
-    ? '0'
-    : formatDuration(ms)
-        .replace(/\.0 s$/, ' s')
-        .replace(/ 0 (?:s|min)$/, '');
+const TRIM = 1_000;
+const trim = (value: number) => Math.round(value * TRIM) / TRIM;
+
+/** Formats `0`, `50 ms`, `1.05 s`, `2 min`, `1 h 2 min 3.5 s`: exactly, so that no two marks read the same. */
+function formatMark(ms: number): string {
+  if (ms === 0) return '0';
+  if (ms < SECOND) return `${trim(ms)} ms`;
+  const parts: [number, string][] = [
+    [Math.floor(ms / HOUR), 'h'],
+    [Math.floor((ms % HOUR) / MINUTE), 'min'],
+    [trim((ms % MINUTE) / SECOND), 's'],
+  ];
+  return parts.flatMap(([value, unit]) => (value === 0 ? [] : [`${value} ${unit}`])).join(' ');
+}

@@ -6,6 +6,7 @@ import { inbox } from '../../contracts/inbox.ts';
 import { useRead } from '../api/queries.ts';
 import { NEXT_WAITING_KEY, PREVIOUS_WAITING_KEY } from '../shell/keys.ts';
 import { formatNumber } from '../ui/figures.ts';
+import { findNeighbours } from './neighbours.ts';
 
 /** Further waiting runs are reached after these. */
 const MOST = 200;
@@ -52,10 +53,4 @@ export function WaitingRuns({ task_id }: { task_id: string }) {
       </ActionIcon>
     </Group>
   );
-}
-
-/** Returns the neighbours of a run among those that wait, the oldest first. A run that does not wait is before all of them. */
-export function findNeighbours(ids: readonly string[], id: string) {
-  const at = ids.indexOf(id);
-  return { at, previous: at > 0 ? ids[at - 1] : undefined, next: ids[at + 1] };
 }

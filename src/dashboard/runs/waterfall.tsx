@@ -148,7 +148,7 @@ function Header({ marks }: { marks: Mark[] }) {
       <span />
       <span className="step-track">
         {marks.map(({ left, label }) => (
-          <span key={label} className="step-mark" data-last={left > 92} style={{ left: `${left}%` }}>
+          <span key={left} className="step-mark" data-last={left > 92} style={{ left: `${left}%` }}>
             {label}
           </span>
         ))}
