@@ -5,6 +5,7 @@ import type { RunSpan, StepRequest } from '../../src/contracts/run-inspection.ts
 import { budgetUse } from '../../src/dashboard/runs/budget-use.ts';
 import { findNeighbours } from '../../src/dashboard/runs/neighbours.ts';
 import { requestDiff } from '../../src/dashboard/runs/request-diff.ts';
+import { nameRun } from '../../src/dashboard/runs/run-name.ts';
 import { applyEvents, emptyRun } from '../../src/dashboard/runs/run-state.ts';
 import { computeAxis, computeBar, computeDepths, getDurationMs } from '../../src/dashboard/runs/span-scale.ts';
 
@@ -172,5 +173,18 @@ describe('the runs that wait', () => {
       { at: 2, previous: 'b', next: undefined },
       { at: -1, previous: undefined, next: 'a' },
     ]);
+  });
+});
+
+describe('the name of a run', () => {
+  const name = (workflow_title: string | null) =>
+    nameRun({ id: '01a22177-d85a-72da-a128-f8fed132a31f', workflow_title, agent_name: 'Clerk' });
+
+  it('has the end of its id, so that two runs of a workflow can be told apart in the tabs of a browser', () => {
+    expect([name('Refund desk'), name(null)]).toEqual(['Refund desk · #a31f', 'Clerk · #a31f']);
+  });
+
+  it('keeps the digits of the id behind a name that is read from right to left', () => {
+    expect([name('مرحبا'), name('שלום')]).toEqual(['\u2068مرحبا\u2069 · #a31f', '\u2068שלום\u2069 · #a31f']);
   });
 });
