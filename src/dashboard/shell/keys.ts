@@ -1,8 +1,3 @@
 /** The keys in Mantine's spelling; `mod` is Ctrl, or ⌘ on a Mac. */
 export const PALETTE_KEYS = 'mod + K';
 export const SHORTCUTS_KEYS = 'mod + /';
-/** On the page of a run. They only move the focus or open another run, so a letter that was typed by mistake does no harm. */
-export const APPROVE_KEY = 'A';
-export const DENY_KEY = 'D';
-export const NEXT_WAITING_KEY = 'J';
-export const PREVIOUS_WAITING_KEY = 'K';
