@@ -181,5 +181,6 @@ describeInBrowser('text from right to left', () => {
     expect(await Promise.all(['لخّص (الأسباب)', 'ملخص', 'السبب', 'In English.'].map(direction))).toEqual([
       ...['rtl', 'rtl', 'rtl', 'ltr'],
     ]);
-  });
+    expect(await faultsOf(page)).toEqual([]);
+  }, 120_000);
 });

@@ -29,7 +29,7 @@ export function SpanRow({ span, place: { index, top, of, depth }, axis, now, sel
   const Icon = ICONS[fill];
   const bar = computeBar(span, axis, now);
   const state = kind === 'retry' ? 'retried' : span.status;
-  const is_usual = kind === 'retry' || state === 'completed';
+  const is_usual = kind === 'retry' || state === 'completed' || (kind === 'wait' && state === 'waiting');
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: the list has the focus and handles the keys
     // biome-ignore lint/a11y/useFocusableInteractive: as above, with aria-activedescendant

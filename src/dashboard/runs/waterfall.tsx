@@ -148,7 +148,12 @@ function Header({ marks }: { marks: Mark[] }) {
       <span />
       <span className="step-track">
         {marks.map(({ left, label }) => (
-          <span key={left} className="step-mark" data-last={left > 92} style={{ left: `${left}%` }}>
+          <span
+            key={left}
+            className="step-mark"
+            data-edge={left < 3 ? 'first' : left > 92 ? 'last' : 'none'}
+            style={{ left: `${left}%` }}
+          >
             {label}
           </span>
         ))}

@@ -1,3 +1,4 @@
+import './prose.css';
 import { type ComponentProps, memo, useEffect, useId, useRef, useState } from 'react';
 import ReactMarkdown, { type Components, type ExtraProps } from 'react-markdown';
 import remarkGfm from 'remark-gfm';
