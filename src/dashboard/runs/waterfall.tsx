@@ -94,8 +94,14 @@ interface Zooming {
 type Command = Axis | 'whole' | 'rows' | 'selected' | 'in' | 'out' | 'left' | 'right';
 
 const KEYS: Record<string, Command> = {
-  ...{ '+': 'in', '=': 'in', '-': 'out', '0': 'whole' },
-  ...{ r: 'rows', s: 'selected', ArrowLeft: 'left', ArrowRight: 'right' },
+  '+': 'in',
+  '=': 'in',
+  '-': 'out',
+  '0': 'whole',
+  r: 'rows',
+  s: 'selected',
+  ArrowLeft: 'left',
+  ArrowRight: 'right',
 };
 
 /** The part of the run that the axis shows, and the ways to change it. */
