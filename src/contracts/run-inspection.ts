@@ -3,6 +3,7 @@ import { Id, Timestamp } from './common.ts';
 import { endpoint, IdParams } from './endpoint.ts';
 import { ChangeableFields } from './fork-changes.ts';
 import { TaskStep } from './tasks.ts';
+import { UsageCounts } from './usage-counts.ts';
 
 export const RunSpan = z
   .object({
@@ -24,6 +25,9 @@ export const RunSpan = z
     end: Timestamp.nullable().meta({
       description: 'Null: not ended. A retry ends when the next attempt is due; with a fallback, at once',
     }),
+    usage: UsageCounts.pick({ total_in: true, total_out: true, cost: true, priced: true, estimated: true })
+      .nullable()
+      .meta({ description: 'What a model call used; null for everything else, and until the model has answered' }),
   })
   .meta({ id: 'RunSpan', description: 'A model call, a tool call, the wait before a retry, or a wait for a person or a budget' });
 export type RunSpan = z.output<typeof RunSpan>;

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { axe, describeInBrowser, it, long } from '../support/browser/browser.ts';
-import { darken, signInAsAlice } from '../support/browser/dashboard.ts';
+import { chooseMore, darken, signInAsAlice } from '../support/browser/dashboard.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { startDroppingProxy } from '../support/peers/dropping-proxy.ts';
 import { says } from '../support/peers/model-server.ts';
@@ -21,8 +21,10 @@ const read = (path: string) => here.alice.ok(here.alice.get(`/api/${path}`));
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
 
 /** Clicks a button and returns the file that it downloads. */
-async function downloadedBy(page: Page, name: string): Promise<{ name: string; content: unknown }> {
-  const [download] = await Promise.all([page.waitForEvent('download'), button(page, name).click()]);
+const downloadedBy = (page: Page, name: string) => downloadedAfter(page, () => button(page, name).click());
+
+async function downloadedAfter(page: Page, act: () => Promise<void>): Promise<{ name: string; content: unknown }> {
+  const [download] = await Promise.all([page.waitForEvent('download'), act()]);
   return { name: download.suggestedFilename(), content: JSON.parse(await readFile(await download.path(), 'utf8')) };
 }
 
@@ -41,12 +43,12 @@ describeInBrowser('a download', () => {
   it('saves the bundle of a run as the API returns it, and shows the error if there is none', async ({ page, troubles }) => {
     const { workflow_id, task_id } = await finishedRun();
     await signIn(page, `/tasks/${task_id}`);
-    const file = await downloadedBy(page, 'Download bundle');
+    const file = await downloadedAfter(page, () => chooseMore(page, 'Download bundle'));
     expect(file).toEqual({ name: `run-${task_id}.json`, content: await read(`tasks/${task_id}/bundle`) });
 
     troubles.allow(/404/);
     await here.alice.ok(here.alice.del(`/api/workflows/${workflow_id}`));
-    await button(page, 'Download bundle').click();
+    await chooseMore(page, 'Download bundle');
     await page.getByRole('alert').getByText(task_id).waitFor();
     expect(await axe(page)).toEqual([]);
   });

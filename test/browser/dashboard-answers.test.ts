@@ -1,7 +1,7 @@
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { describeInBrowser, it } from '../support/browser/browser.ts';
-import { signInAsAlice } from '../support/browser/dashboard.ts';
+import { chooseMore, signInAsAlice } from '../support/browser/dashboard.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { fails, hangs, says } from '../support/peers/model-server.ts';
 
@@ -42,7 +42,7 @@ describeInBrowser('a screen', () => {
   it('asks before it loses what was typed in a dialog; Escape first closes the list that is open in it', async ({ page }) => {
     const id = await ended(await here.workflow());
     await open(page, `/tasks/${id}`);
-    await button(page, 'Add to dataset …').click();
+    await chooseMore(page, 'Add to dataset …');
     const adding = dialog(page, 'Add this run to a dataset');
     await adding.getByRole('combobox', { name: 'Dataset' }).click();
     await page.getByRole('option', { name: '+ New dataset …' }).waitFor();
@@ -158,11 +158,11 @@ describeInBrowser('the runs to compare with', () => {
     const workflow_id = await here.workflow();
     const first = await ended(workflow_id, 'First.');
     await open(page, `/tasks/${first}`);
-    await button(page, 'Compare with …').click();
+    await chooseMore(page, 'Compare with …');
     await page.getByText('This workflow has no other run.').waitFor();
     for (const prompt of ['Second.', 'Third.', 'Fourth.', 'Fifth.']) await ended(workflow_id, prompt);
     await page.reload();
-    await button(page, 'Compare with …').click();
+    await chooseMore(page, 'Compare with …');
     const choice = (name: RegExp) => page.getByRole('checkbox', { name });
     for (const name of [/Second/, /Third/, /Fourth/]) await choice(name).check();
     expect(await choice(/Fifth/).isDisabled()).toBe(true);

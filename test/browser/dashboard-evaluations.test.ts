@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { describeInBrowser, it, long } from '../support/browser/browser.ts';
-import { faultsOf, signInAsAlice } from '../support/browser/dashboard.ts';
+import { chooseMore, faultsOf, signInAsAlice } from '../support/browser/dashboard.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { hangs, says } from '../support/peers/model-server.ts';
 import { answerByPrompt, openEvaluations } from '../support/runs/evaluations.ts';
@@ -45,7 +45,7 @@ describeInBrowser('a run', () => {
   it('is scored by keyboard with a thumb and a number, and a score is deleted', async ({ page }) => {
     const id = await run('France');
     await signIn(page, `/tasks/${id}`);
-    await button(page, 'Score …').press('Enter');
+    await chooseMore(page, 'Score …', 'keys');
     const dialog = page.getByRole('dialog', { name: 'Score this run' });
     await dialog.getByText('No scores yet.').waitFor();
     await dialog.getByRole('radio', { name: 'Thumb up' }).press('Space');
@@ -66,12 +66,13 @@ describeInBrowser('a run', () => {
     expect(await read(`tasks/${id}/scores`)).toMatchObject([{ value: 3.5 }]);
     await page.keyboard.press('Escape');
     await expect.poll(() => fact(page, 'Scores').innerText()).toBe('3.5');
+    await expect.poll(() => page.evaluate('document.activeElement.ariaLabel')).toBe('More actions');
   });
 
   it('is added to a dataset that is created on the way, with its answer or another expected one', async ({ page }) => {
     const id = await run('Spain');
     await signIn(page, `/tasks/${id}`);
-    await button(page, 'Add to dataset …').click();
+    await chooseMore(page, 'Add to dataset …');
     const dialog = page.getByRole('dialog', { name: 'Add this run to a dataset' });
     await dialog.getByRole('combobox', { name: 'Dataset' }).click();
     await page.getByRole('option', { name: '+ New dataset …' }).click();
@@ -84,7 +85,7 @@ describeInBrowser('a run', () => {
     await button(page, 'Add').click();
     await dialog.getByText('The run was added.').waitFor();
     await button(page, 'Close').last().click();
-    await button(page, 'Add to dataset …').click();
+    await chooseMore(page, 'Add to dataset …');
     await dialog.getByRole('combobox', { name: 'Dataset' }).click();
     await page.getByRole('option', { name: 'Capitals of Europe' }).click();
     await dialog.getByLabel('Expected answer').fill('["Madrid"');
@@ -103,7 +104,7 @@ describeInBrowser('a run', () => {
     ]);
     await entry(page, '"Madrid"').click();
     await page.getByRole('link', { name: 'a run' }).filter({ visible: true }).click();
-    await heading(page, 'Run of Geographer').waitFor();
+    await page.getByRole('heading', { level: 1, name: /^Geographer · #/ }).waitFor();
   });
 });
 

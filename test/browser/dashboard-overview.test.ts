@@ -63,7 +63,7 @@ describeInBrowser('the figures of the overview', () => {
     await page.getByRole('link', { name: 'Failed, last 24 hours' }).click();
     await page.getByRole('heading', { level: 1, name: 'Tasks' }).waitFor();
     await page.getByRole('row').nth(1).getByRole('link').click();
-    await page.getByRole('heading', { level: 1, name: 'Run of Office' }).waitFor();
+    await page.getByRole('heading', { level: 1, name: /^Office · #/ }).waitFor();
     await page.goto(overview);
     await page.getByRole('region', { name: 'Waiting for you' }).getByRole('link', { name: 'Waits second' }).click();
     await page.getByRole('region', { name: 'Now' }).getByText('step 1, it waits for').waitFor();

@@ -41,7 +41,7 @@ describeInBrowser('the playground', () => {
     await signInAsAlice(page, `${here.url}/dashboard/tasks/${task_id}?view=steps&step=2`);
     await page.getByRole('button', { name: 'What the model saw …' }).click();
     await page.getByRole('link', { name: 'Open in playground' }).click();
-    await page.getByRole('heading', { name: 'Playground: step 2' }).waitFor();
+    await page.getByRole('heading', { name: /^Playground: step 2 of #/ }).waitFor();
     expect(await field(page, 'System prompt').inputValue()).toBe('Be kind.');
     await field(page, 'System prompt').fill('Be brief.');
     await page.getByRole('combobox', { name: 'Reasoning effort' }).selectOption('low');

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { describeInBrowser, it, long } from '../support/browser/browser.ts';
-import { faultsOf, signInAsAlice } from '../support/browser/dashboard.ts';
+import { chooseMore, faultsOf, signInAsAlice } from '../support/browser/dashboard.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { asks, fails, hangs, says } from '../support/peers/model-server.ts';
 
@@ -88,8 +88,8 @@ describeInBrowser('the waterfall of a run', () => {
     await panel(page, /^Details of Step 1/)
       .getByText('Wrong key')
       .waitFor();
-    expect(await page.locator('.status[data-tone="busy"], .span-bar[data-status="running"]').count()).toBe(0);
-    expect(await page.locator('.span-bar[data-status="failed"]').count()).toBe(1);
+    expect(await page.locator('.status[data-tone="busy"], .step-rows .step-bar[data-state="running"]').count()).toBe(0);
+    expect(await page.locator('.step-rows .step-bar[data-state="failed"]').count()).toBe(1);
   });
 
   it('keeps only the rows in sight in the page, and scrolls to the one in the URL', async ({ page }) => {
@@ -108,8 +108,8 @@ describeInBrowser('the waterfall of a run', () => {
     await page.keyboard.press('End');
     await row(page, /^Step 1000, /).waitFor();
     await expect.poll(() => searchOf(page).step).toBe('1000');
-    const heights = await page.locator('.waterfall-rows .span-row').evaluateAll((all) => all.map((one: any) => one.clientHeight));
-    expect(new Set(heights)).toEqual(new Set([22]));
+    const heights = await page.locator('.step-rows .step-row').evaluateAll((all) => all.map((one: any) => one.clientHeight));
+    expect(new Set(heights)).toEqual(new Set([24]));
   });
 });
 
@@ -165,7 +165,7 @@ describeInBrowser('the head of a run', () => {
     await page.getByRole('button', { name: 'Run again', exact: true }).click();
     await page.getByTestId('transcript').getByText('Again.').waitFor();
     expect(page.url()).not.toContain(task_id);
-    await page.getByRole('button', { name: 'Run again with changes …' }).click();
+    await chooseMore(page, 'Run again with changes …');
     const dialog = page.getByRole('dialog', { name: 'Run again with changes' });
     expect(await dialog.getByLabel('Prompt', { exact: true }).inputValue()).toBe('What is 17 + 25?');
     await dialog.getByLabel('Prompt', { exact: true }).fill('And 18 + 25?');
@@ -187,7 +187,7 @@ describeInBrowser('the head of a run', () => {
     await page.getByRole('button', { name: 'Run again', exact: true }).click();
     await page.getByTestId('transcript').getByText('Again 26').waitFor();
     await page.getByText('numbers.txt').waitFor();
-    await page.getByRole('button', { name: 'Run again with changes …' }).click();
+    await chooseMore(page, 'Run again with changes …');
     await page.getByRole('dialog').getByRole('button', { name: 'Remove numbers.txt' }).waitFor();
     await page.getByRole('dialog').getByRole('button', { name: 'Run', exact: true }).click();
     await page.getByTestId('transcript').getByText('Changed 26').waitFor();
@@ -263,7 +263,7 @@ describeInBrowser('the head of a run', () => {
     await fact(page, 'Waiting').waitFor();
     await page.getByRole('tab', { name: 'Steps' }).click();
     await row(page, /^Waiting for approval waiting/).waitFor();
-    expect(await page.locator('.span-bar[data-kind="wait"]').count()).toBe(1);
+    expect(await page.locator('.step-rows .step-bar[data-fill="decision"]').count()).toBe(1);
     await page.getByRole('button', { name: 'Approve' }).click();
     await row(page, /^Step 2, scripted completed/).waitFor();
     await fact(page, 'Working').waitFor();

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { describeInBrowser, it } from '../support/browser/browser.ts';
-import { signInAsAlice } from '../support/browser/dashboard.ts';
+import { chooseMore, signInAsAlice } from '../support/browser/dashboard.ts';
 import { ALICE, BOB, startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { startDroppingProxy } from '../support/peers/dropping-proxy.ts';
 import { asks, breaksOff, hangs, says } from '../support/peers/model-server.ts';
@@ -21,7 +21,7 @@ async function send(page: Page, prompt: string): Promise<void> {
 
 const transcript = (page: Page) => page.getByTestId('transcript');
 const seen = (page: Page, text: string | RegExp) => transcript(page).getByText(text).first().waitFor();
-const status = (page: Page, word: string) => page.locator('.panel .status').getByText(word, { exact: true }).first().waitFor();
+const status = (page: Page, word: string) => page.locator('.run-bar .status').getByText(word, { exact: true }).first().waitFor();
 
 describeInBrowser('signing in to the dashboard', () => {
   it('refuses a wrong token, accepts a valid one, and forgets it when the tab closes', async ({ page, troubles }) => {
@@ -173,7 +173,7 @@ describeInBrowser('a run in the dashboard', () => {
     const task_id = await here.prompt(id, 'Say.');
     await here.ended(task_id);
     await signIn(page, `/tasks/${task_id}`);
-    await page.getByRole('button', { name: 'Fork …' }).click();
+    await chooseMore(page, 'Fork …');
     const dialog = page.getByRole('dialog', { name: 'Fork this run' });
     await dialog.getByLabel('Message before the step').fill('Say otherwise.');
     await dialog.getByRole('button', { name: 'Fork the run' }).click();

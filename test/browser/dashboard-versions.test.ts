@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect } from 'vitest';
 import { axe, describeInBrowser, it, long } from '../support/browser/browser.ts';
-import { darken, signInAsAlice } from '../support/browser/dashboard.ts';
+import { chooseMore, darken, signInAsAlice } from '../support/browser/dashboard.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { asks, says } from '../support/peers/model-server.ts';
 
@@ -93,7 +93,7 @@ describeInBrowser('the versions of a workflow', () => {
 describeInBrowser('two runs', () => {
   it('are compared from the page of one of them', async ({ page }) => {
     await signInAsAlice(page, `${here.url}/dashboard/tasks/${runs[0]}`);
-    await page.getByRole('button', { name: 'Compare with …' }).click();
+    await chooseMore(page, 'Compare with …');
     const dialog = page.getByRole('dialog', { name: 'Compare this run with others' });
     expect(await dialog.getByRole('button', { name: 'Compare', exact: true }).isDisabled()).toBe(true);
     await dialog.getByRole('checkbox').first().check();

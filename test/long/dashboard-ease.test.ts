@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { axe, describeInBrowser, it } from '../support/browser/browser.ts';
-import { signInAsAlice } from '../support/browser/dashboard.ts';
+import { chooseMore, signInAsAlice } from '../support/browser/dashboard.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { hangs, says } from '../support/peers/model-server.ts';
 
@@ -117,7 +117,8 @@ describeInBrowser('a picker', () => {
     ['/tasks/', 'Fork …', 'Message before the step (optional)'],
   ] as const)('asks before a dialog with unsaved text is closed (%s)', async ([path, opener, label], { page }) => {
     await signIn(page, path === '/tasks/' ? `/tasks/${(await finishedRun()).task_id}` : path);
-    await button(page, opener).click();
+    const openDialog = () => (opener === 'Fork …' ? chooseMore(page, opener) : button(page, opener).click());
+    await openDialog();
     const dialog = page.getByRole('dialog');
     const field = dialog.getByLabel(label, { exact: true }).first();
     await field.fill('half');
@@ -130,7 +131,7 @@ describeInBrowser('a picker', () => {
     await leaving(page).getByRole('button', { name: 'Leave' }).click();
     await dialog.waitFor({ state: 'detached' });
     // Nothing asks again.
-    await button(page, opener).click();
+    await openDialog();
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
     await page.getByRole('link', { name: 'Agents', exact: true }).click();

@@ -15,6 +15,7 @@ const AT = '2019-03-05T12:11:13.000Z';
 const TASK = {
   ...SHOWN_TASK,
   ...{ status: 'completed', usage: USAGE, created_at: AT, started_at: AT, completed_at: AT, elapsed_seconds: 4_523 },
+  ...{ definition_hash: 'abcdef01', trigger: 'manual', scheduled_agent_id: null },
 };
 const CALL = {
   call_id: '1-1',
@@ -32,7 +33,7 @@ const STEP = {
 };
 
 describe('each figure of a screen is the one that its label says', () => {
-  it('at the head of a run', () => {
+  it('among the facts about a run', () => {
     const budget = { max_cost_usd: 97.5, max_tokens: 300_007, max_seconds: 7_201 };
     const forks = [{ task_id: 'f', step: 17, status: 'failed', created_at: AT }];
     const detail = { ...TASK, budget, forks, priced: true, waiting_seconds: 1_009, working_seconds: 3_514 };
@@ -40,16 +41,29 @@ describe('each figure of a screen is the one that its label says', () => {
       { id: 's', thumb: null, value: 0.31 },
       { id: 'u', thumb: 'up', value: null },
     ];
-    const replies = { get_task: detail, list_task_scores: { items: scores, total: 6, next: null } };
+    const versions = { items: [{ number: 17, definition_hash: 'abcdef01' }], total: 1, next: null };
+    const replies = {
+      get_task: detail,
+      list_task_scores: { items: scores, total: 6, next: null },
+      list_workflow_versions: versions,
+    };
     const props = { task: TASK, status: 'completed', followed: { run: emptyRun, connection: 'ended', problem: null } };
-    const { Created, ...facts } = readFacts(the.render(the.RunHead, { replies, props }));
+    const { Created, Started, Ended, ...facts } = readFacts(the.render(the.RunFacts, { replies, props }));
+    expect([Created, Started, Ended]).toEqual(Array(3).fill(expect.stringContaining('5 Mar 2019')));
     expect(facts).toEqual({
-      ...{ Status: 'completed', Workflow: 'Daily', Agent: 'Clerk', Model: 'large', Turns: '19', Cost: '$61.27' },
-      ...{ Tokens: '101,009 in, 20,011 out', Budget: '$61.27 of $97.50, 121,020 of 300,007 tokens, 1 h 15 min of 2 h 0 min' },
+      ...{
+        Version: 'Version 17',
+        Trigger: 'manual',
+        Workflow: 'Daily',
+        Agent: 'Clerk',
+        Model: 'large',
+        Turns: '19',
+        Cost: '$61.27',
+      },
+      ...{ Tokens: '101,009 in, 20,011 out', Budget: '$61.27 of $97.50 121,020 of 300,007 tokens 1 h 15 min of 2 h 0 min' },
       ...{ Duration: '1 h 15 min', Working: '58 min 34 s', Waiting: '16 min 49 s', Scores: '0.31, thumb up and 4 more' },
       Forks: 'from step 17 (failed)',
     });
-    expect(Created).toContain('5 Mar 2019');
   });
 
   it('at the head of an evaluation', () => {

@@ -91,5 +91,5 @@ it('sends requests also from a browser that is offline: the service may run on t
 it('names the scope of each button that sends something and of each dialog that does, so that viewers find it disabled', () => {
   expect(using(/loading=\{\w+\.isPending[^}]*\}(?!\s*data-needs=)/)).toEqual([]);
   // These dialogs only show something.
-  expect(using(/<DialogButton(?![^>]*\bneeds=)[^>]*>/)).toEqual(['runs/compare-button.tsx', 'runs/span-panel.tsx']);
+  expect(using(/<DialogButton(?![^>]*\bneeds=)[^>]*>/)).toEqual(['runs/span-panel.tsx']);
 });

@@ -1,4 +1,4 @@
-import { createElement, type ReactNode } from 'react';
+import { type ComponentType, createElement, type ReactNode } from 'react';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { emptyRun } from '../../src/dashboard/runs/run-state.ts';
 import { readReadiness, summarizeReadiness } from '../../src/dashboard/shell/readiness.ts';
@@ -19,6 +19,7 @@ const TASK = {
   ...SHOWN_TASK,
   ...{ status: 'running', usage: USAGE, truncated: false },
   ...{ created_at: at(5), started_at: at(5), completed_at: null, elapsed_seconds: 83 },
+  ...{ definition_hash: 'abcdef01', trigger: 'prompt', scheduled_agent_id: null },
 };
 const page = (items: object[], total = items.length) => ({ items, total, next: null });
 
@@ -91,21 +92,27 @@ describe('the health of the installation', () => {
 });
 
 describe('the actions on a run', () => {
-  const actions = (status: string, more: object = {}) =>
-    readButtons(the.render(the.RunActions, { props: { task: { ...TASK, ...more, status }, status }, ...more }));
+  const buttons = (status: string, more: object = {}) =>
+    readButtons(the.render(the.RunActions, { props: { task: { ...TASK, status }, status }, ...more }));
+  const listed = (task: object, ended: boolean) =>
+    [...the.listRuns({ ...TASK, ...task } as never, () => {}), ...the.listReviews(TASK as never, ended)].map(
+      ({ label }) => label,
+    );
 
-  it.each(TASK_STATUSES)('fit a run that is %s', (status) => {
-    const open = ['pending', 'running', 'waiting'].includes(status);
-    const names = Object.keys(actions(status));
-    expect([names.includes('Halt …'), names.includes('Add to dataset …')]).toEqual([open, !open]);
-    expect(names).toEqual(
-      expect.arrayContaining(['Run again', 'Run again with changes …', 'Fork …', 'Score …', 'Download bundle']),
+  it.each(TASK_STATUSES)('begin with another run if it is %s and has ended; Halt never stands there', (status) => {
+    const ended = !['pending', 'running', 'waiting'].includes(status);
+    expect(Object.keys(buttons(status)).filter((name) => name !== '')).toEqual(ended ? ['Run again'] : []);
+    const run = { ...emptyRun, doing: [] };
+    expect(Object.keys(readButtons(the.render(the.NowLine, { props: { task: TASK, run, status } })))).toEqual(
+      ended ? [] : ['Halt …'],
     );
   });
 
-  it('have no fork of a run without a step', () => {
-    const props = { task: { ...TASK, steps: 0 }, status: 'pending' };
-    expect(Object.keys(readButtons(the.render(the.RunActions, { props })))).not.toContain('Fork …');
+  it('have further ones in a menu, with a dataset for a run that has ended and a fork for one that has a step', () => {
+    const all = ['Run again with changes', 'Fork', 'Compare with', 'Score', 'Add to dataset'];
+    expect(listed({}, true)).toEqual(all);
+    expect(listed({}, false)).toEqual(all.filter((label) => label !== 'Add to dataset'));
+    expect(listed({ steps: 0 }, true)).toEqual(all.filter((label) => label !== 'Fork'));
   });
 
   const me = { role: 'viewer', scopes: ['read'], service_key_id: null };
@@ -114,18 +121,22 @@ describe('the actions on a run', () => {
     ['a key without the scope', { ...me, service_key_id: 'k' }, 'Your service key does not have the scope run'],
     ['a key with the scope', { ...me, service_key_id: 'k', scopes: ['read', 'run'] }, true],
     ['an editor', { ...me, role: 'editor', scopes: ['read', 'run', 'write'] }, true],
-  ])('are open to those who may act: %s', (_, reply, halt) => {
-    const shown = { replies: { get_me: reply }, props: { task: TASK, status: 'running' }, signed_in: true };
-    expect(readButtons(the.render(the.RunActions, shown))).toMatchObject({ 'Halt …': halt, 'Download bundle': true });
+  ])('are open to those who may act: %s', (_, reply, open) => {
+    const shown = { replies: { get_me: reply }, signed_in: true };
+    const now = { ...shown, props: { task: TASK, run: emptyRun, status: 'running' } };
+    expect(readButtons(the.render(the.NowLine, now))).toMatchObject({ 'Halt …': open });
+    expect(buttons('completed', shown)).toMatchObject({ 'Run again': open });
   });
 });
 
 describe('the head of a run', () => {
-  const head = (task: object, status = 'completed', detail: object = {}) => {
+  const shown = (screen: ComponentType, task: object, status = 'completed', detail: object = {}) => {
     const props = { task: { ...TASK, ...task, status }, status, followed: { run: emptyRun, connection: 'ended', problem: null } };
     const replies = { get_task: { ...props.task, budget: null, forks: [], priced: true, waiting_seconds: 0, ...detail } };
-    return the.render(the.RunHead, { replies, props });
+    return the.render(screen, { replies, props });
   };
+  const head = (task: object) => shown(the.RunHead, task);
+  const facts = (task: object, status?: string, detail?: object) => shown(the.RunFacts, task, status, detail);
   const NOTES = { cut: 'it is incomplete', turns: 'The turn limit was reached', error: 'No such model (model_error)' };
 
   it.each<[string, object, string[]]>([
@@ -141,13 +152,13 @@ describe('the head of a run', () => {
 
   it('counts the time of a run in progress to now, and that of one that has ended to its end', () => {
     const started_at = new Date(NOON - 67_000).toISOString();
-    expect(readFacts(head({ started_at, elapsed_seconds: 5 }, 'running'))).toMatchObject({ Duration: '1 min 7 s' });
-    expect(readFacts(head({ started_at, elapsed_seconds: 5 }, 'failed'))).toMatchObject({ Duration: '5.0 s' });
+    expect(readFacts(facts({ started_at, elapsed_seconds: 5 }, 'running'))).toMatchObject({ Duration: '1 min 7 s' });
+    expect(readFacts(facts({ started_at, elapsed_seconds: 5 }, 'failed'))).toMatchObject({ Duration: '5.0 s' });
   });
 
   it('shows the newest forks, and counts the earlier ones', () => {
     const forks = [2, 3, 5, 7, 11, 13, 17].map((step) => ({ task_id: `f${step}`, step, status: 'completed' }));
-    const { Forks } = readFacts(head({}, 'completed', { forks }));
+    const { Forks } = readFacts(facts({}, 'completed', { forks }));
     expect(Forks).toBe([...[5, 7, 11, 13, 17].map((step) => `from step ${step} (completed)`), 'and 2 earlier'].join(' '));
   });
 
@@ -237,8 +248,8 @@ describe('the line that says what a run does now', () => {
     ...{ key: name, kind, step: 3, name, since: new Date(NOON - seconds * 1_000).toISOString() },
   });
   const line = (status: string, ...activities: object[]) =>
-    toText(the.render(the.NowLine, { props: { run: { ...emptyRun, doing: activities }, status } })).replace(
-      / ?Follow the end/,
+    toText(the.render(the.NowLine, { props: { task: TASK, run: { ...emptyRun, doing: activities }, status } })).replace(
+      / ?Follow the end Halt …/,
       '',
     );
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ZodObject, ZodType } from 'zod';
 import { ApiProblem } from '../../src/dashboard/api/call.ts';
+import { emptyRun } from '../../src/dashboard/runs/run-state.ts';
 import { formatLocalTime } from '../../src/dashboard/ui/local-time.ts';
 import {
   closeScreens,
@@ -9,6 +10,7 @@ import {
   readButtons,
   readFacts,
   readLinks,
+  SHOWN_TASK,
   toText,
 } from '../support/browser/rendered.ts';
 
@@ -373,18 +375,21 @@ describe('the results of an evaluation', () => {
   });
 });
 
-describe('the details of a run', () => {
+describe('the facts about a run', () => {
   it('name when it started and ended, and what it came from', () => {
     const task = {
-      ...{ id: 't', definition_hash: 'abc', trigger: 'schedule', scheduled_agent_id: 's7', response: 'Done.' },
-      ...{ forked_from: { task_id: 't3', step: 5 }, started_at: at(3), completed_at: at(7) },
+      ...SHOWN_TASK,
+      ...{ id: 't', status: 'completed', definition_hash: 'abc', trigger: 'schedule', scheduled_agent_id: 's7' },
+      ...{ forked_from: { task_id: 't3', step: 5 }, created_at: at(2), started_at: at(3), completed_at: at(7) },
+      ...{ elapsed_seconds: 7, usage: { total_in: 1, total_out: 2, cost: 0 }, engine_run_url: 'http://engine/t' },
     };
-    const html = the.render(the.Details, { props: { task }, replies: { list_task_webhooks: page([]) } });
+    const props = { task, status: 'completed', followed: { run: emptyRun, connection: 'ended', problem: null } };
+    const html = the.render(the.RunFacts, { props });
     const { Started, Ended, Trigger } = readFacts(html);
     expect([Started, Ended, Trigger]).toEqual([expect.stringContaining('3 Mar'), expect.stringContaining('7 Mar'), 'schedule']);
     expect(readLinks(html)).toEqual({
-      'the schedule that started it': '/scheduled-agents/s7',
-      'step 5 of another run': '/tasks/t3',
+      ...{ Daily: '/workflows/w', Clerk: '/agents/a', 'Temporal UI': 'http://engine/t' },
+      ...{ schedule: '/scheduled-agents/s7', 'step 5 of another run': '/tasks/t3' },
     });
   });
 });

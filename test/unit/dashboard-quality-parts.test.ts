@@ -141,8 +141,8 @@ describe('a trial of a step', () => {
 
   it('begins with the first step if the address names none', () => {
     const title = (address: string) => toText(the.render(the.Playground, { at: address, path: '/tasks/:id/playground' }));
-    expect(title('/tasks/t/playground')).toContain('Playground: step 1 ');
-    expect(title('/tasks/t/playground?step=5')).toContain('Playground: step 5 ');
+    expect(title('/tasks/t/playground')).toContain('Playground: step 1 of #t ');
+    expect(title('/tasks/t/playground?step=5')).toContain('Playground: step 5 of #t ');
   });
 
   it('names what would be saved, records by their name', () => {

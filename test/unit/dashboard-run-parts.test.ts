@@ -23,6 +23,7 @@ const TASK = {
   ...SHOWN_TASK,
   ...{ status: 'completed', usage: USAGE, priced: true, truncated: false, definition_hash: 'abcdef0123', response: 'Seven.' },
   ...{ created_at: at(0), started_at: at(0), completed_at: at(5), elapsed_seconds: 5 },
+  ...{ trigger: 'prompt', scheduled_agent_id: null },
 };
 const CALL = {
   ...{ call_id: '3-1', name: 'look', arguments: '{"a":7}', effect: 'read', attempts: 5, failed: false, result: 'Found it.' },
@@ -34,7 +35,7 @@ const STEP = {
 };
 const SPAN: RunSpan = {
   ...{ id: '3', parent: null, kind: 'model', step: 3, name: 'large', status: 'completed', attempts: 7, detail: null },
-  ...{ copied: false, start: at(-11), end: at(-4) },
+  ...{ copied: false, start: at(-11), end: at(-4), usage: null },
 };
 
 describe('the time axis of a run', () => {
@@ -187,8 +188,8 @@ describe('the figures of a run', () => {
     const limits = { max_cost_usd: 2.5, max_tokens: null, max_seconds: 60, on_exhausted: 'wait' };
     const replies = { get_task: { ...props.task, budget: limits, forks: [], priced: false, waiting_seconds: 0 } };
     const followed = { run: emptyRun, connection: 'ended', problem: null };
-    const facts = readFacts(the.render(the.RunHead, { props: { ...props, status: 'pending', followed }, replies }));
-    expect(facts).toMatchObject({ Model: 'default', Duration: '—', Cost: 'unknown', Budget: '$0 of $2.50, 0 ms of 1 min 0 s' });
+    const facts = readFacts(the.render(the.RunFacts, { props: { ...props, status: 'pending', followed }, replies }));
+    expect(facts).toMatchObject({ Model: 'default', Duration: '—', Cost: 'unknown', Budget: '$0 of $2.50 0 ms of 1 min 0 s' });
   });
 
   it('name each limit of a budget and how much of it is used', () => {
@@ -199,7 +200,15 @@ describe('the figures of a run', () => {
       budgetUse({ ...limits, max_seconds: 120 }, used),
       budgetUse(limits, used),
       budgetUse(null, used),
-    ]).toEqual(['$0.12 of $2.50, 1,200 of 5,000 tokens', '1 min 23 s of 2 min 0 s', null, null]);
+    ]).toEqual([
+      [
+        { text: '$0.12 of $2.50', part: expect.closeTo(0.048, 6) },
+        { text: '1,200 of 5,000 tokens', part: expect.closeTo(0.24, 6) },
+      ],
+      [{ text: '1 min 23 s of 2 min 0 s', part: expect.closeTo(83 / 120, 6) }],
+      [],
+      [],
+    ]);
   });
 });
 

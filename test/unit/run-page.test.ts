@@ -3,7 +3,9 @@ import { callSettings } from '../../src/contracts/call-settings.ts';
 import type { LogData, LogName, RunEvent } from '../../src/contracts/events.ts';
 import type { RunSpan, StepRequest } from '../../src/contracts/run-inspection.ts';
 import { budgetUse } from '../../src/dashboard/runs/budget-use.ts';
+import { findNeighbours } from '../../src/dashboard/runs/neighbours.ts';
 import { requestDiff } from '../../src/dashboard/runs/request-diff.ts';
+import { nameRun } from '../../src/dashboard/runs/run-name.ts';
 import { applyEvents, emptyRun } from '../../src/dashboard/runs/run-state.ts';
 import { computeAxis, computeBar, computeDepths, getDurationMs } from '../../src/dashboard/runs/span-scale.ts';
 
@@ -74,6 +76,7 @@ describe('the time axis of a run', () => {
     ...{ id, parent: null, kind: 'model', step: 1, name: 'm', status: 'completed', attempts: 1, detail: null, copied: false },
     start: start === null ? null : at(start),
     end: end === null ? null : at(end),
+    usage: null,
     ...more,
   });
   const now = START + 20_000;
@@ -113,15 +116,14 @@ describe('the budget of a run', () => {
   const none = { max_cost_usd: null, max_tokens: null, max_seconds: null };
   const used = { cost: 0.12, tokens: 1_200, seconds: 35 };
 
-  it('is what is used of each limit', () => {
-    expect(budgetUse({ max_cost_usd: 2.5, max_tokens: 5_000, max_seconds: 60 }, used)).toBe(
-      '$0.12 of $2.50, 1,200 of 5,000 tokens, 35.0 s of 1 min 0 s',
-    );
-    expect(budgetUse({ ...none, max_tokens: 5_000 }, used)).toBe('1,200 of 5,000 tokens');
+  it('is what is used of each limit, at most all of it', () => {
+    expect(budgetUse({ ...none, max_tokens: 5_000 }, used)).toEqual([{ text: '1,200 of 5,000 tokens', part: 0.24 }]);
+    expect(budgetUse({ ...none, max_tokens: 1_199 }, used)).toMatchObject([{ part: 1 }]);
+    expect(budgetUse({ ...none, max_seconds: 0 }, used)).toMatchObject([{ part: 1 }]);
   });
 
   it('is not shown if nothing is limited', () => {
-    expect([budgetUse(null, used), budgetUse(none, used)]).toEqual([null, null]);
+    expect([budgetUse(null, used), budgetUse(none, used)]).toEqual([[], []]);
   });
 });
 
@@ -159,5 +161,30 @@ describe('what is new in the request of a step', () => {
   it('is everything at the first step', () => {
     const diff = requestDiff(null, request({ messages: [message(0, 0, 'a')], tools: [tool('x')] }));
     expect(diff).toMatchObject({ messages: [{ is_new: true }], added_tools: ['x'], removed_tools: [], changed: [] });
+  });
+});
+
+describe('the runs that wait', () => {
+  it('have neighbours in the order of the inbox; a run that does not wait comes before all of them', () => {
+    const ids = ['a', 'b', 'c'];
+    expect([...ids, 'x'].map((id) => findNeighbours(ids, id))).toEqual([
+      { at: 0, previous: undefined, next: 'b' },
+      { at: 1, previous: 'a', next: 'c' },
+      { at: 2, previous: 'b', next: undefined },
+      { at: -1, previous: undefined, next: 'a' },
+    ]);
+  });
+});
+
+describe('the name of a run', () => {
+  const name = (workflow_title: string | null) =>
+    nameRun({ id: '01a22177-d85a-72da-a128-f8fed132a31f', workflow_title, agent_name: 'Clerk' });
+
+  it('has the end of its id, so that two runs of a workflow can be told apart in the tabs of a browser', () => {
+    expect([name('Refund desk'), name(null)]).toEqual(['Refund desk · #a31f', 'Clerk · #a31f']);
+  });
+
+  it('keeps the digits of the id behind a name that is read from right to left', () => {
+    expect([name('مرحبا'), name('שלום')]).toEqual(['\u2068مرحبا\u2069 · #a31f', '\u2068שלום\u2069 · #a31f']);
   });
 });

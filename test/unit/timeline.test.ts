@@ -23,6 +23,7 @@ const running = { status: 'running', completed_at: null, fork_step: null };
 const ended = (to: string, seconds: number) => ({ ...running, status: to, completed_at: at(seconds) });
 const step = (number: number, start: number, end: number | null, more: object = {}) => ({
   ...{ step: number, model: 'm', attempts: 1, error: null },
+  ...{ total_in: 0, total_out: 0, cost: 0, unpriced: false, estimated: false },
   started_at: at(start),
   ended_at: end === null ? null : at(end),
   ...more,
@@ -65,6 +66,22 @@ describe('the timeline of a run', () => {
     expect(spans[2]).toMatchObject({ kind: 'tool', name: 'pay', start: iso(2), end: iso(9) });
     expect(spans[3]).toMatchObject({ start: null, end: null });
     expect(spans[4]).toMatchObject({ start: iso(9), end: null });
+  });
+
+  it('has what each model call used once it has answered, and an unknown cost without a price', () => {
+    const used = { total_in: 1_009, total_out: 211, cost: 0.37 };
+    const spans = buildTimeline({
+      task: running,
+      steps: [step(1, 0, 2, used), step(2, 3, 5, { ...used, cost: 0, unpriced: true, estimated: true }), step(3, 7, null, used)],
+      calls: [call('1-1', 2, 3)],
+      events: [],
+    });
+    expect(spans.map(({ id, usage }) => [id, usage])).toEqual([
+      ['1', { ...used, priced: true, estimated: false }],
+      ['1-1', null],
+      ['2', { ...used, cost: null, priced: false, estimated: true }],
+      ['3', null],
+    ]);
   });
 
   it.each([

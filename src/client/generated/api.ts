@@ -3722,6 +3722,17 @@ export type RunSpan = {
   start: string | null;
   /** Null: not ended. A retry ends when the next attempt is due; with a fallback, at once */
   end: string | null;
+  /** What a model call used; null for everything else, and until the model has answered */
+  usage: {
+    total_in: number;
+    total_out: number;
+    /** US dollars of what has a price; null: nothing has one, so the cost is unknown */
+    cost: number | null;
+    /** False: a part has no price, and is missing in `cost` */
+    priced: boolean;
+    /** A part was not reported by the endpoint and is an estimate */
+    estimated: boolean;
+  } | null;
 };
 
 export type SavedView = {

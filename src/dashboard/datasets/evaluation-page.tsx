@@ -2,8 +2,8 @@ import { Anchor, Button, Group, Progress, Stack, Text } from '@mantine/core';
 import { Link, useParams } from 'react-router';
 import { datasets } from '../../contracts/datasets.ts';
 import { type EvaluationDetail, evaluations, type Grader } from '../../contracts/evaluations.ts';
-import { versions } from '../../contracts/versions.ts';
 import { useAct, useRead } from '../api/queries.ts';
+import { RunVersion } from '../runs/run-version.tsx';
 import { formatDuration, formatRate } from '../ui/figures.ts';
 import { useLiveText } from '../ui/live.tsx';
 import { Page } from '../ui/page.tsx';
@@ -65,7 +65,7 @@ function Head({ evaluation }: { evaluation: EvaluationDetail }) {
               {evaluation.workflow_title ?? 'untitled'}
             </Anchor>
           ),
-          Version: <VersionOf evaluation={evaluation} />,
+          Version: <RunVersion task={evaluation} />,
           Model: evaluation.model ?? 'default',
           'Tool calls': evaluation.effects,
           'Runs at once': evaluation.parallel,
@@ -76,20 +76,6 @@ function Head({ evaluation }: { evaluation: EvaluationDetail }) {
       />
       {status === 'running' && <Running evaluation={evaluation} />}
     </Stack>
-  );
-}
-
-const MOST_VERSIONS = 100;
-
-/** Shows the number of a recorded version, or else its hash. */
-function VersionOf({ evaluation: { workflow_id, definition_hash } }: { evaluation: EvaluationDetail }) {
-  const { data } = useRead(versions.list, { params: { id: workflow_id }, query: { limit: MOST_VERSIONS } });
-  const number = data?.items.find((version) => version.definition_hash === definition_hash)?.number;
-  if (number === undefined) return <span className="mono">{definition_hash.slice(0, 8)}</span>;
-  return (
-    <Anchor component={Link} to={`/workflows/${workflow_id}?tab=versions&version=${number}`} inherit>
-      Version {number}
-    </Anchor>
   );
 }
 

@@ -9,7 +9,7 @@ import type { ApiProblem } from '../api/call.ts';
 import { useClient } from '../api/context.tsx';
 import { useWork } from '../api/queries.ts';
 import type { Values } from '../resources/fields.ts';
-import { toRunInput } from '../runs/run-head.tsx';
+import { toRunInput } from '../runs/run-figures.ts';
 import { DialogButton } from '../ui/dialog-button.tsx';
 import { Empty, Failure, Loaded } from '../ui/states.tsx';
 import { LineChoice } from './line-choice.tsx';

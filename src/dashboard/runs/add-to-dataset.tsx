@@ -6,20 +6,11 @@ import type { Task } from '../../contracts/tasks.ts';
 import { useAct } from '../api/queries.ts';
 import { ExpectedField, useExpected } from '../datasets/expected.tsx';
 import { Picker } from '../resources/pickers.tsx';
-import { DialogButton } from '../ui/dialog-button.tsx';
 import { Failure } from '../ui/states.tsx';
 import { useUnsaved } from '../ui/unsaved.tsx';
 
 /** Creates an item from a run: its prompt, its answer as the expected one, and the results of its tool calls. */
-export function AddToDataset({ task }: { task: Task }) {
-  return (
-    <DialogButton label="Add to dataset" title="Add this run to a dataset" size="lg" needs={datasets.addItem.access}>
-      {(close) => <AddForm task={task} close={close} />}
-    </DialogButton>
-  );
-}
-
-function AddForm({ task: { id: task_id, response, attachments }, close }: { task: Task; close(): void }) {
+export function AddToDataset({ task: { id: task_id, response, attachments }, close }: { task: Task; close(): void }) {
   const add = useAct(datasets.addItem);
   const [dataset_id, setDataset] = useState<string | null>(null);
   const is_sent = add.isPending || add.isSuccess;

@@ -12,14 +12,21 @@ interface Used {
   seconds: number;
 }
 
-/** Formats `$0.12 of $2.50, 1,200 of 5,000 tokens`; null if nothing is limited. */
-export function budgetUse(budget: Limits | null, { cost, tokens, seconds }: Used): string | null {
-  if (!budget) return null;
-  const { max_cost_usd, max_tokens, max_seconds } = budget;
-  const parts = [
-    max_cost_usd === null ? null : `${formatMoney(cost)} of ${formatMoney(max_cost_usd)}`,
-    max_tokens === null ? null : `${formatNumber(tokens)} of ${formatNumber(max_tokens)} tokens`,
-    max_seconds === null ? null : `${formatDuration(seconds * 1000)} of ${formatDuration(max_seconds * 1000)}`,
-  ].filter((part) => part !== null);
-  return parts.length > 0 ? parts.join(', ') : null;
+/** What is used of one limit: `$0.12 of $2.50`, and as a part of 1. */
+export interface LimitUse {
+  text: string;
+  part: number;
+}
+
+/** Returns what is used of each limit of a budget. */
+export function budgetUse(budget: Limits | null, { cost, tokens, seconds }: Used): LimitUse[] {
+  const of = (used: number, most: number | null | undefined, format: (value: number) => string, unit = ''): LimitUse[] =>
+    most === null || most === undefined
+      ? []
+      : [{ text: `${format(used)} of ${format(most)}${unit}`, part: most === 0 ? 1 : Math.min(1, used / most) }];
+  return [
+    ...of(cost, budget?.max_cost_usd, formatMoney),
+    ...of(tokens, budget?.max_tokens, formatNumber, ' tokens'),
+    ...of(seconds, budget?.max_seconds, (value) => formatDuration(value * 1000)),
+  ];
 }

@@ -4,7 +4,6 @@ import { useNavigate } from 'react-router';
 import { FORK_EFFECTS } from '../../contracts/events.ts';
 import { type Task, tasks } from '../../contracts/tasks.ts';
 import { useAct } from '../api/queries.ts';
-import { DialogButton } from '../ui/dialog-button.tsx';
 import { Failure } from '../ui/states.tsx';
 import { useUnsaved } from '../ui/unsaved.tsx';
 
@@ -15,15 +14,7 @@ export const EFFECT_NOTES = {
 };
 
 /** Starts a run of the same workflow from one of the steps of this run. */
-export function ForkButton({ task, step = 1, label = 'Fork' }: { task: Task; step?: number; label?: string }) {
-  return (
-    <DialogButton label={label} title="Fork this run" needs={tasks.fork.access}>
-      <ForkForm task={task} step={step} />
-    </DialogButton>
-  );
-}
-
-function ForkForm({ task, step }: { task: Task; step: number }) {
+export function ForkForm({ task, step }: { task: Task; step: number }) {
   const navigate = useNavigate();
   const fork = useAct(tasks.fork);
   const [from_step, setStep] = useState<number | string>(step);

@@ -1,9 +1,11 @@
 import { Group, Switch, Text } from '@mantine/core';
 import { useEffect, useRef, useState } from 'react';
+import type { Task } from '../../contracts/tasks.ts';
 import { isTerminal } from '../../domain/statuses.ts';
 import { useNow } from '../ui/clock.ts';
 import { formatCount, formatDuration } from '../ui/figures.ts';
 import { Status } from '../ui/show.tsx';
+import { HaltRun } from './halt-run.tsx';
 import type { RunActivity } from './run-now.ts';
 import type { LiveRun } from './run-state.ts';
 
@@ -16,8 +18,8 @@ const WORDS: Record<RunActivity['kind'], (name: string) => string> = {
   wait: (name) => `it waits for ${name}`,
 };
 
-/** What a run is doing, and for how long; nothing once it has ended. It stays in sight while the page scrolls. */
-export function NowLine({ run, status }: { run: LiveRun; status: string }) {
+/** What a run is doing, and for how long; nothing once it has ended. It stays in sight while the page scrolls, with *Halt*. */
+export function NowLine({ task, run, status }: { task: Task; run: LiveRun; status: string }) {
   const now = useNow(!isTerminal(status));
   const [follows, setFollows] = useFollowing(run, !isTerminal(status));
   if (isTerminal(status)) return null;
@@ -38,7 +40,15 @@ export function NowLine({ run, status }: { run: LiveRun; status: string }) {
         ))}
         {more > 0 && <Text c="dimmed">and {formatCount(more, 'more call')}</Text>}
       </div>
-      <Switch size="xs" label="Follow the end" checked={follows} onChange={(event) => setFollows(event.currentTarget.checked)} />
+      <Group gap="md" className="now-controls">
+        <Switch
+          size="xs"
+          label="Follow the end"
+          checked={follows}
+          onChange={(event) => setFollows(event.currentTarget.checked)}
+        />
+        <HaltRun task={task} />
+      </Group>
     </Group>
   );
 }

@@ -7,6 +7,7 @@ import { parseJson } from '../ui/json.ts';
 import { Code } from '../ui/show.tsx';
 import { Failure } from '../ui/states.tsx';
 import { useUnsaved } from '../ui/unsaved.tsx';
+import { DECIDES, useDecisionKeys } from './decision-keys.ts';
 import { QuestionForm } from './question-form.tsx';
 import { RaiseBudget } from './raise-budget.tsx';
 import type { CallBlock, LogLine } from './run-state.ts';
@@ -26,10 +27,11 @@ interface PausesOf {
 
 /** The decisions that the run waits for. */
 export function Pauses({ task, status, calls, behind, logs }: PausesOf) {
+  useDecisionKeys();
   if (status !== 'waiting') return null;
   const open = calls.filter(({ state }) => state.startsWith('waiting'));
   return (
-    <Stack gap="sm" aria-label="Waiting for you" component="section">
+    <Stack gap="sm" aria-label="Waiting for you" component="section" className="pauses">
       {behind !== null && <Continuity task={task} missing={behind} />}
       {open.map((call) =>
         call.state === 'waiting_approval' ? (
@@ -114,14 +116,21 @@ function Approval({ task, call }: Paused) {
       <Code label={`Arguments of ${call.name}`}>{call.arguments}</Code>
       <TextInput
         label="Message to the model if you deny (optional)"
+        dir="auto"
         value={message}
         onChange={(event) => setMessage(event.currentTarget.value)}
       />
       <Group gap="xs">
-        <Button loading={decide.isPending} data-needs={decide.needs} onClick={() => send('approve')}>
+        <Button {...DECIDES.approve} loading={decide.isPending} data-needs={decide.needs} onClick={() => send('approve')}>
           Approve
         </Button>
-        <Button variant="default" loading={decide.isPending} data-needs={decide.needs} onClick={() => send('deny')}>
+        <Button
+          {...DECIDES.deny}
+          variant="default"
+          loading={decide.isPending}
+          data-needs={decide.needs}
+          onClick={() => send('deny')}
+        >
           Deny
         </Button>
       </Group>

@@ -9,6 +9,7 @@ import { formatLocalTime } from '../ui/local-time.ts';
 import { Failure } from '../ui/states.tsx';
 import { When } from '../ui/time.tsx';
 import { useUnsaved } from '../ui/unsaved.tsx';
+import { DECIDES } from './decision-keys.ts';
 
 interface QuestionFormProps {
   task_id: string;
@@ -48,7 +49,9 @@ export function QuestionForm({ task_id, call_id, name, question }: QuestionFormP
           Asked by the MCP server <strong>{showUnseen(asked_by.server)}</strong> at{' '}
           <span className="mono">{asked_by.host ?? 'a command on a worker'}</span>
         </Text>
-        <Text style={{ whiteSpace: 'pre-wrap' }}>{showUnseen(message)}</Text>
+        <Text style={{ whiteSpace: 'pre-wrap' }} dir="auto">
+          {showUnseen(message)}
+        </Text>
         {Object.entries(schema.properties).map(([key, field]) => (
           <Field
             key={key}
@@ -65,10 +68,11 @@ export function QuestionForm({ task_id, call_id, name, question }: QuestionFormP
           <When at={expires_at} relative />.
         </Text>
         <Group gap="xs">
-          <Button type="submit" loading={answer.isPending} data-needs={answer.needs}>
+          <Button {...DECIDES.approve} type="submit" loading={answer.isPending} data-needs={answer.needs}>
             Submit
           </Button>
           <Button
+            {...DECIDES.deny}
             variant="default"
             loading={answer.isPending}
             data-needs={answer.needs}
@@ -128,6 +132,7 @@ function Field({ name, field, required, value, change, error }: FieldProps) {
   return (
     <TextInput
       {...input_props}
+      dir="auto"
       withAsterisk={required}
       type={inputType(field)}
       value={value}

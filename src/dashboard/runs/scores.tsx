@@ -2,7 +2,6 @@ import { Button, Group, NumberInput, Radio, Stack, Textarea } from '@mantine/cor
 import { type FormEvent, useState } from 'react';
 import { type Score, scores } from '../../contracts/scores.ts';
 import { useAct, useList, useRead } from '../api/queries.ts';
-import { DialogButton } from '../ui/dialog-button.tsx';
 import { type Column, ListTable } from '../ui/list.tsx';
 import { Status } from '../ui/show.tsx';
 import { Empty, Failure } from '../ui/states.tsx';
@@ -21,14 +20,13 @@ export function useScored(task_id: string): string | null {
   return `${data.items.map(formatScore).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
-export function ScoreButton({ task_id }: { task_id: string }) {
+/** Adds a score to a run, and lists those that it has. */
+export function ScoreRun({ task_id }: { task_id: string }) {
   return (
-    <DialogButton label="Score" title="Score this run" size="lg" needs={scores.create.access}>
-      <Stack>
-        <ScoreForm task_id={task_id} />
-        <Scores task_id={task_id} />
-      </Stack>
-    </DialogButton>
+    <Stack>
+      <ScoreForm task_id={task_id} />
+      <Scores task_id={task_id} />
+    </Stack>
   );
 }
 

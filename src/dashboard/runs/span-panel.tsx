@@ -1,13 +1,13 @@
 import { Button, Group, Stack, Text, Title } from '@mantine/core';
 import { type RunSpan, runInspection } from '../../contracts/run-inspection.ts';
-import type { Task, TaskStep, ToolCallRecord } from '../../contracts/tasks.ts';
+import { type Task, type TaskStep, type ToolCallRecord, tasks } from '../../contracts/tasks.ts';
 import { useRead } from '../api/queries.ts';
 import { DialogButton } from '../ui/dialog-button.tsx';
 import { formatCost, formatDuration, formatTokens } from '../ui/figures.ts';
 import { Code, Facts, Labelled, Status } from '../ui/show.tsx';
 import { Loaded } from '../ui/states.tsx';
 import { Moment } from '../ui/time.tsx';
-import { ForkButton } from './fork.tsx';
+import { ForkForm } from './fork.tsx';
 import { formatTitle, getDurationMs } from './span-scale.ts';
 import { RequestView } from './step-request.tsx';
 
@@ -78,7 +78,9 @@ function ModelDetails({ task, recorded }: { task: Task; recorded: TaskStep }) {
         <DialogButton label="What the model saw" title={`What the model saw at step ${step}`} size="xl">
           <RequestView task_id={task.id} step={step} />
         </DialogButton>
-        <ForkButton task={task} step={step} label={`Fork from step ${step}`} />
+        <DialogButton label={`Fork from step ${step}`} title="Fork this run" needs={tasks.fork.access}>
+          <ForkForm task={task} step={step} />
+        </DialogButton>
       </Group>
       {output && (
         <Labelled label="Model output">

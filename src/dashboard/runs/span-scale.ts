@@ -10,25 +10,27 @@ export interface Axis {
 export function computeAxis(spans: readonly RunSpan[], now: number): Axis {
   let from = Number.POSITIVE_INFINITY;
   let to = Number.NEGATIVE_INFINITY;
-  for (const { start, end, copied } of spans) {
-    if (start === null || copied) continue;
-    from = Math.min(from, Date.parse(start));
-    to = Math.max(to, end === null ? now : Date.parse(end));
+  for (const span of spans) {
+    const times = findTimes(span, now);
+    if (times === null) continue;
+    from = Math.min(from, times.from);
+    to = Math.max(to, times.to);
   }
   return from <= to ? { from, to: Math.max(to, from + 1) } : { from: now, to: now + 1 };
 }
 
-/** Where the bar of a span is, in percent of the axis; null if it has none. */
-export function computeBar(
-  { start, end, copied }: RunSpan,
-  { from, to }: Axis,
-  now: number,
-): { left: number; width: number } | null {
-  if (start === null || copied) return null;
+/** Where the bar of a span is, in percent of the axis; null if it has none there. */
+export function computeBar(span: RunSpan, { from, to }: Axis, now: number): { left: number; width: number } | null {
+  const times = findTimes(span, now);
+  if (times === null || times.from > to || times.to < from) return null;
   const percent = (at: number) => Math.min(100, Math.max(0, ((at - from) / (to - from)) * 100));
-  const left = percent(Date.parse(start));
-  return { left, width: percent(end === null ? now : Date.parse(end)) - left };
+  const left = percent(times.from);
+  return { left, width: percent(times.to) - left };
 }
+
+/** Returns the time that a span took in this run; null if it was not started, or was copied. */
+export const findTimes = ({ start, end, copied }: RunSpan, now: number): Axis | null =>
+  start === null || copied ? null : { from: Date.parse(start), to: end === null ? now : Date.parse(end) };
 
 export const getDurationMs = ({ start, end }: RunSpan, now: number): number | null =>
   start === null ? null : Math.max(0, (end === null ? now : Date.parse(end)) - Date.parse(start));

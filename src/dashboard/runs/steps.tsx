@@ -27,7 +27,7 @@ export function Steps({ task, status, version }: StepsProps) {
   const now = useNow(!isTerminal(status));
   const inUrl = useUrlQuery();
   const selected = inUrl.query.get('step');
-  const select = (id: string | null) => inUrl.set('step', id);
+  const select = (id: string) => (selected === null ? inUrl.open('step', id) : inUrl.set('step', id));
   // biome-ignore lint/correctness/useExhaustiveDependencies: each thing that is logged may have changed a step
   useEffect(() => {
     const changed = [runInspection.timeline.operation, runInspection.step.operation];
@@ -42,10 +42,10 @@ export function Steps({ task, status, version }: StepsProps) {
         if (spans.length === 0) return <Empty>No steps yet.</Empty>;
         const span = spans.find(({ id }) => id === selected);
         return (
-          <div className="steps" data-open={span !== undefined}>
+          <div className="run-steps" data-open={span !== undefined}>
             <Waterfall spans={spans} now={now} selected={span?.id ?? null} select={select} />
             {span ? (
-              <SpanPanel key={span.id} task={task} span={span} now={now} close={() => select(null)} />
+              <SpanPanel key={span.id} task={task} span={span} now={now} close={() => inUrl.close('step')} />
             ) : (
               <Text c="dimmed">
                 {selected === null ? 'Select a row to see its details.' : `This run has no step ${selected}.`}

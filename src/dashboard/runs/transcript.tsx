@@ -53,14 +53,16 @@ function BlockView({ block }: { block: Block }) {
   if (block.kind === 'note')
     return (
       <div className="note">
-        <strong>{block.event.replaceAll('_', ' ')}</strong> {block.text}
+        <strong>{block.event.replaceAll('_', ' ')}</strong> <bdi>{block.text}</bdi>
       </div>
     );
   if (block.kind === 'reasoning')
     return (
       <details className="call" data-testid="reasoning">
         <summary>Reasoning</summary>
-        <Text className="as-written">{block.text}</Text>
+        <Text className="as-written" dir="auto">
+          {block.text}
+        </Text>
       </details>
     );
   return (
@@ -75,7 +77,12 @@ function BlockView({ block }: { block: Block }) {
 
 /** What a person or a program sent. As Markdown, asterisks and line breaks would be lost. */
 function Written({ text }: { text: string }) {
-  return isJson(text) ? <Code label="JSON">{text}</Code> : <Text className="as-written">{text}</Text>;
+  if (isJson(text)) return <Code label="JSON">{text}</Code>;
+  return (
+    <Text className="as-written" dir="auto">
+      {text}
+    </Text>
+  );
 }
 
 /** What a model wrote: JSON formatted, and other text as Markdown. */
@@ -94,7 +101,9 @@ function Call({ call }: { call: CallBlock }) {
       <summary>
         <Status of={status} />
         <strong className="mono">{call.name}</strong>
-        <span className="args mono">{showUnseen(call.arguments)}</span>
+        <span className="args mono" dir="auto">
+          {showUnseen(call.arguments)}
+        </span>
         {call.duration_ms !== null && <span className="note">{formatDuration(call.duration_ms)}</span>}
         {call.progress && call.state === 'running' && <span className="note">{call.progress}</span>}
       </summary>

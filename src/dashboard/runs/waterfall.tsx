@@ -1,13 +1,17 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { type KeyboardEvent, useEffect, useRef } from 'react';
+import { type CSSProperties, type KeyboardEvent, useEffect, useMemo, useRef, useState } from 'react';
 import type { RunSpan } from '../../contracts/run-inspection.ts';
-import { formatDuration } from '../ui/figures.ts';
-import { Status } from '../ui/show.tsx';
-import { type Axis, computeAxis, computeBar, computeDepths, formatTitle, getDurationMs } from './span-scale.ts';
+import { sumFills } from './span-fill.ts';
+import { SpanOverview } from './span-overview.tsx';
+import { SpanRow } from './span-row.tsx';
+import { type Axis, computeAxis, computeDepths, findTimes } from './span-scale.ts';
+import { SpanTools } from './span-tools.tsx';
+import { computeMarks, fitInto, initialZoom, type Mark, moveAxis, withMargin, type Zoom, zoomAxis } from './span-zoom.ts';
 
-const ROW_PX = 22;
+const ROW_PX = 24;
 const PAGE_ROWS = 10;
-const MARKS = [0, 0.5, 1];
+const ZOOM_STEP = 2;
+const MOVE_STEP = 0.25;
 
 interface WaterfallProps {
   spans: RunSpan[];
@@ -26,40 +30,48 @@ export function Waterfall({ spans, now, selected, select }: WaterfallProps) {
     estimateSize: () => ROW_PX,
     overscan: 12,
   });
-  const axis = computeAxis(spans, now);
-  const depths = computeDepths(spans);
+  const depths = useMemo(() => computeDepths(spans), [spans]);
+  const sums = useMemo(() => sumFills(spans, now), [spans, now]);
+  const whole = useMemo(() => computeAxis(spans, now), [spans, now]);
+  const in_sight = rows.range ? spans.slice(rows.range.startIndex, rows.range.endIndex + 1) : spans;
   const at = spans.findIndex(({ id }) => id === selected);
+  const zoom = useZoom({ whole, in_sight, chosen: spans[at], now, rows: spans.length });
   // biome-ignore lint/correctness/useExhaustiveDependencies: further spans do not move the reader
   useEffect(() => {
     if (at >= 0) rows.scrollToIndex(at);
   }, [selected, at < 0]);
   const onKeyDown = (event: KeyboardEvent) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
     const next = rowAfter(event.key, at, spans.length);
-    if (next === null) return;
+    if (next === null && !zoom.onKey(event.key)) return;
     event.preventDefault();
-    select(spans[next]!.id);
+    if (next !== null) select(spans[next]!.id);
   };
   const visible_rows = rows.getVirtualItems();
   const active = visible_rows.some(({ index }) => index === at) ? `span-${at}` : undefined;
+  const marks = computeMarks(zoom.axis, whole.from);
   return (
-    <div className="waterfall">
-      <Marks axis={axis} />
+    <div className="step-chart">
+      <SpanTools sums={sums} zoom={zoom.zoom} selected={zoom.can_select} set={zoom.set} />
+      <SpanOverview spans={spans} whole={whole} axis={zoom.axis} now={now} choose={(axis) => zoom.set(axis ?? 'whole')} />
+      <Header marks={marks} />
       <div
         ref={box}
-        className="waterfall-rows"
+        className="step-rows"
         role="listbox"
         tabIndex={0}
         aria-label="Steps of the run"
         aria-activedescendant={active}
+        style={{ '--grid': drawGrid(marks) } as CSSProperties}
         onKeyDown={onKeyDown}
       >
         <div role="presentation" style={{ height: rows.getTotalSize(), position: 'relative' }}>
           {visible_rows.map(({ index, start }) => (
-            <Row
+            <SpanRow
               key={index}
               span={spans[index]!}
               place={{ index, top: start, of: spans.length, depth: depths.get(spans[index]!.id)! }}
-              axis={axis}
+              axis={zoom.axis}
               now={now}
               selected={index === at}
               select={select}
@@ -69,6 +81,57 @@ export function Waterfall({ spans, now, selected, select }: WaterfallProps) {
       </div>
     </div>
   );
+}
+
+interface Zooming {
+  whole: Axis;
+  in_sight: RunSpan[];
+  chosen: RunSpan | undefined;
+  now: number;
+  rows: number;
+}
+
+type Command = Axis | 'whole' | 'rows' | 'selected' | 'in' | 'out' | 'left' | 'right';
+
+const KEYS: Record<string, Command> = {
+  '+': 'in',
+  '=': 'in',
+  '-': 'out',
+  '0': 'whole',
+  r: 'rows',
+  s: 'selected',
+  ArrowLeft: 'left',
+  ArrowRight: 'right',
+};
+
+/** The part of the run that the axis shows, and the ways to change it. */
+function useZoom({ whole, in_sight, chosen, now, rows }: Zooming) {
+  const [zoom, setZoom] = useState<Zoom>(() => initialZoom(rows));
+  const times = chosen ? findTimes(chosen, now) : null;
+  const axis = toAxis(zoom, whole, in_sight, now);
+  const middle =
+    times && times.from <= axis.to && times.to >= axis.from ? (times.from + times.to) / 2 : (axis.from + axis.to) / 2;
+  const set = (command: Command) => {
+    if (command === 'whole' || command === 'rows') return setZoom(command);
+    if (command === 'in') return setZoom(zoomAxis(axis, 1 / ZOOM_STEP, middle, whole));
+    if (command === 'out') return setZoom(zoomAxis(axis, ZOOM_STEP, middle, whole));
+    if (command === 'left') return setZoom(moveAxis(axis, -MOVE_STEP, whole));
+    if (command === 'right') return setZoom(moveAxis(axis, MOVE_STEP, whole));
+    if (command !== 'selected') return setZoom(fitInto(command, whole));
+    if (times) setZoom(withMargin(times, whole));
+  };
+  const onKey = (key: string) => {
+    const command = KEYS[key];
+    if (command) set(command);
+    return command !== undefined;
+  };
+  return { zoom, axis, set, onKey, can_select: times !== null };
+}
+
+function toAxis(zoom: Zoom, whole: Axis, in_sight: RunSpan[], now: number): Axis {
+  if (zoom === 'whole') return whole;
+  if (zoom !== 'rows') return fitInto(zoom, whole);
+  return in_sight.some((span) => findTimes(span, now)) ? withMargin(computeAxis(in_sight, now), whole) : whole;
 }
 
 /** The row that a key leads to; null if it leads nowhere. */
@@ -85,67 +148,34 @@ function rowAfter(key: string, at: number, count: number): number | null {
   return to === undefined ? null : Math.min(count - 1, Math.max(0, to));
 }
 
-function Marks({ axis: { from, to } }: { axis: Axis }) {
+function Header({ marks }: { marks: Mark[] }) {
   return (
-    <div className="span-row waterfall-marks" aria-hidden="true">
+    <div className="step-row step-header" aria-hidden="true">
       <span />
-      <span className="span-track">
-        {MARKS.map((part) => (
-          <span key={part} className="waterfall-mark" data-part={part} style={{ left: `${part * 100}%` }}>
-            {part === 0 ? '0' : formatDuration((to - from) * part)}
+      <span className="step-track">
+        {marks.map(({ left, label }) => (
+          <span
+            key={left}
+            className="step-mark"
+            data-edge={left < 3 ? 'first' : left > 92 ? 'last' : 'none'}
+            style={{ left: `${left}%` }}
+          >
+            {label}
           </span>
         ))}
       </span>
-      <span />
+      <span className="step-figure step-wide">Tokens in</span>
+      <span className="step-figure step-wide">out</span>
+      <span className="step-figure step-wide">Cost</span>
+      <span className="step-figure">Time</span>
     </div>
   );
 }
 
-interface RowProps {
-  span: RunSpan;
-  place: { index: number; top: number; of: number; depth: number };
-  axis: Axis;
-  now: number;
-  selected: boolean;
-  select(id: string): void;
-}
-
-function Row({ span, place: { index, top, of, depth }, axis, now, selected, select }: RowProps) {
-  const bar = computeBar(span, axis, now);
-  const took = getDurationMs(span, now);
-  const status = span.kind === 'retry' ? 'retried' : span.status;
-  return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: the list has the focus and handles the keys
-    // biome-ignore lint/a11y/useFocusableInteractive: as above, with aria-activedescendant
-    <div
-      id={`span-${index}`}
-      role="option"
-      aria-selected={selected}
-      aria-posinset={index + 1}
-      aria-setsize={of}
-      className="span-row"
-      style={{ transform: `translateY(${top}px)` }}
-      onClick={() => select(span.id)}
-    >
-      <span className="span-name" style={{ paddingLeft: `${depth}rem` }}>
-        <Status of={span.status} {...(span.kind === 'retry' && { tone: 'wait' })}>
-          <span>
-            {formatTitle(span)}
-            <span className="visually-hidden">{status}</span>
-          </span>
-        </Status>
-      </span>
-      <span className="span-track">
-        {bar && (
-          <span
-            className="span-bar"
-            data-kind={span.kind}
-            data-status={span.status}
-            style={{ left: `${bar.left}%`, width: `${bar.width}%` }}
-          />
-        )}
-      </span>
-      <span className="span-took">{span.copied ? 'copied' : formatDuration(took)}</span>
-    </div>
-  );
-}
+/** A line below each mark, as the background of every row. */
+const drawGrid = (marks: Mark[]) =>
+  marks.length === 0
+    ? 'none'
+    : marks
+        .map(({ left }) => `linear-gradient(var(--grid-line), var(--grid-line)) ${left.toFixed(2)}% 0 / 1px 100% no-repeat`)
+        .join(', ');

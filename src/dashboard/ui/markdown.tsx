@@ -1,3 +1,4 @@
+import './prose.css';
 import { type ComponentProps, memo, useEffect, useId, useRef, useState } from 'react';
 import ReactMarkdown, { type Components, type ExtraProps } from 'react-markdown';
 import remarkGfm from 'remark-gfm';
@@ -13,7 +14,9 @@ function Block({ children }: ComponentProps<'pre'>) {
   return (
     <Copyable text={text} what="the code">
       <ScrollBox label="Code" className="code-block">
-        <pre ref={block}>{children}</pre>
+        <pre ref={block} dir="auto">
+          {children}
+        </pre>
       </ScrollBox>
     </Copyable>
   );
@@ -30,26 +33,33 @@ function Outward({ href, children }: ComponentProps<'a'>) {
   );
 }
 
-/** Returns an element whose text runs as its first letter does: an answer may mix scripts. */
-const auto = (Tag: 'p' | 'li' | 'h1' | 'h2' | 'h3' | 'td' | 'th') =>
-  function Auto({ node: _, ...props }: ExtraProps) {
-    return <Tag dir="auto" {...props} />;
+/** Each block is laid out in the direction of its own text: a right-to-left answer may quote left-to-right lines. */
+const directed = (Tag: 'p' | 'h1' | 'h2' | 'h3' | 'h4' | 'h5' | 'h6' | 'ul' | 'ol' | 'li' | 'blockquote' | 'td' | 'th') =>
+  function Directed({ node: _, ...props }: ComponentProps<typeof Tag> & ExtraProps) {
+    const Block = Tag as 'p';
+    return <Block dir="auto" {...(props as ComponentProps<'p'>)} />;
   };
 
 const COMPONENTS: Components = {
-  p: auto('p'),
-  li: auto('li'),
-  h1: auto('h1'),
-  h2: auto('h2'),
-  h3: auto('h3'),
-  td: auto('td'),
-  th: auto('th'),
+  p: directed('p'),
+  h1: directed('h1'),
+  h2: directed('h2'),
+  h3: directed('h3'),
+  h4: directed('h4'),
+  h5: directed('h5'),
+  h6: directed('h6'),
+  ul: directed('ul'),
+  ol: directed('ol'),
+  li: directed('li'),
+  blockquote: directed('blockquote'),
+  td: directed('td'),
+  th: directed('th'),
   a: ({ href, children }) => <Outward href={href}>{children}</Outward>,
   pre: Block,
   img: ({ src, alt }) => <Outward href={src as string}>{alt || 'picture'}</Outward>,
   table: ({ children }) => (
     <ScrollBox label="Table" className="table-scroll">
-      <table>{children}</table>
+      <table dir="auto">{children}</table>
     </ScrollBox>
   ),
   // The box of a task list. It cannot be ticked here, and a form field would need a label.

@@ -1,5 +1,6 @@
 import type { AnyLogFields, LogName } from '../../contracts/events.ts';
 import { isTerminal } from '../../domain/statuses.ts';
+import { toShownCost } from '../../domain/usage.ts';
 import type { RecordedLog, RecordedStatus } from './recorded-events.ts';
 
 /** A period of a run: a model call, a tool call, a retry or a wait. */
@@ -21,6 +22,8 @@ export interface TimelineSpan {
   start: string | null;
   /** The end; null: not ended. */
   end: string | null;
+  /** What a model call used; null for everything else, and until the model has answered. */
+  usage: { total_in: number; total_out: number; cost: number | null; priced: boolean; estimated: boolean } | null;
 }
 
 interface TimedTask {
@@ -36,6 +39,11 @@ interface TimedStep {
   error: string | null;
   started_at: Date;
   ended_at: Date | null;
+  total_in: number;
+  total_out: number;
+  cost: number;
+  unpriced: boolean;
+  estimated: boolean;
 }
 
 interface TimedCall {
@@ -96,7 +104,8 @@ export function buildTimeline({ task, steps, calls, events }: RunTimes): Timelin
 const isCopied = (step: number, { fork_step }: TimedTask) => step < (fork_step ?? 0);
 const findEndTime = (at: Date | null, { completed_at }: TimedTask) => (at ?? completed_at)?.toISOString() ?? null;
 
-function modelSpan({ step, model, attempts, error, started_at, ended_at }: TimedStep, task: TimedTask): TimelineSpan {
+function modelSpan(row: TimedStep, task: TimedTask): TimelineSpan {
+  const { step, model, attempts, error, started_at, ended_at, total_in, total_out, cost, unpriced, estimated } = row;
   return {
     id: String(step),
     parent: null,
@@ -109,6 +118,7 @@ function modelSpan({ step, model, attempts, error, started_at, ended_at }: Timed
     copied: isCopied(step, task),
     start: started_at.toISOString(),
     end: findEndTime(ended_at, task),
+    usage: ended_at && { total_in, total_out, cost: toShownCost(cost, unpriced), priced: !unpriced, estimated },
   };
 }
 
@@ -134,6 +144,7 @@ function callSpan(call: TimedCall, task: TimedTask, firstStart: string | undefin
     // The record of a call keeps the start of its last attempt only.
     start: (attempts > 1 ? firstStart : null) ?? start,
     end: start === null && ended_at === null ? null : findEndTime(ended_at, task),
+    usage: null,
   };
 }
 
@@ -243,6 +254,7 @@ function toPauseBase({ seq, data, timestamp }: TimedLog, steps: readonly TimedSt
     detail: data.detail,
     copied: isCopied(step, task),
     start: timestamp.toISOString(),
+    usage: null,
   };
 }
 

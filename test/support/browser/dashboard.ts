@@ -1,4 +1,4 @@
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { ALICE } from '../installation.ts';
 import { everyCase } from '../some-of.ts';
 import { axe } from './browser.ts';
@@ -9,6 +9,13 @@ export async function signInAsAlice(page: Page, address: string, token = ALICE):
   await page.getByLabel('Access token').fill(token);
   await page.keyboard.press('Enter');
   await page.getByRole('button', { name: 'Sign out' }).waitFor();
+}
+
+/** Chooses an action of a run from its menu, by keyboard too. */
+export async function chooseMore(page: Page, name: string, how: 'click' | 'keys' = 'click'): Promise<void> {
+  const press = (target: Locator) => (how === 'keys' ? target.press('Enter') : target.click());
+  await press(page.getByRole('button', { name: 'More actions' }));
+  await press(page.getByRole('menuitem', { name, exact: true }));
 }
 
 /** Sets the system's theme to dark and waits until the page follows. */

@@ -7,6 +7,7 @@ import { vi } from 'vitest';
 import type * as Context from '../../../src/dashboard/api/context.tsx';
 import { browserSession, type Session } from '../../../src/dashboard/api/session.ts';
 import type * as Catalog from '../../../src/dashboard/resources/catalog.tsx';
+import type * as Actions from '../../../src/dashboard/runs/run-actions.tsx';
 import { DASHBOARD, importScreens } from './screen-modules.ts';
 import { type Sent, withSent } from './sent.ts';
 
@@ -56,6 +57,7 @@ const SCREENS = {
   Rotate: 'resources/panels/key-panel.tsx',
   RunActions: 'runs/run-actions.tsx',
   RunCost: 'runs/run-cost.tsx',
+  RunFacts: 'runs/run-facts.tsx',
   RunHead: 'runs/run-head.tsx',
   RunLog: 'runs/log.tsx',
   ScheduleActions: 'resources/panels/schedule-panel.tsx',
@@ -100,6 +102,7 @@ ${Object.entries(PAGES)
   .map(([name, file]) => `export { default as ${name} } from '${DASHBOARD}/${file}';`)
   .join('\n')}
 export { CATALOG } from '${DASHBOARD}/resources/catalog.tsx';
+export { listReviews, listRuns } from '${DASHBOARD}/runs/run-actions.tsx';
 export { theme } from '${DASHBOARD}/theme.ts';
 export { WorldProvider } from '${DASHBOARD}/api/context.tsx';
 export { MemoryRouter, Routes, Route } from 'react-router';
@@ -107,6 +110,7 @@ export { MutationObserver, QueryClient, QueryCache, QueryClientProvider } from '
 
 type Screens = Record<keyof typeof SCREENS | keyof typeof PAGES, ComponentType<any>>;
 type Modules = Screens &
+  Pick<typeof Actions, 'listReviews' | 'listRuns'> &
   Pick<typeof Catalog, 'CATALOG'> &
   Pick<typeof Context, 'WorldProvider'> &
   Pick<typeof Router, 'MemoryRouter' | 'Routes' | 'Route'> &
@@ -227,7 +231,7 @@ export const readButtons = (html: string) =>
 /** Returns the addresses of a screen's links, by their text. */
 export const readLinks = (html: string) =>
   Object.fromEntries(
-    [...html.matchAll(/<a([^>]*)>(.*?)<\/a>/gs)].map(([, attributes = '', content = '']) => [
+    [...html.matchAll(/<a(\s[^>]*)>(.*?)<\/a>/gs)].map(([, attributes = '', content = '']) => [
       toText(content),
       (/\shref="([^"]*)"/.exec(attributes)?.[1] ?? '').replaceAll('&amp;', '&'),
     ]),

@@ -3,22 +3,13 @@ import { useState } from 'react';
 import { useNavigate } from 'react-router';
 import { type Task, tasks } from '../../contracts/tasks.ts';
 import { useRead } from '../api/queries.ts';
-import { DialogButton } from '../ui/dialog-button.tsx';
 import { Status } from '../ui/show.tsx';
 import { Empty, Loaded } from '../ui/states.tsx';
 import { When } from '../ui/time.tsx';
 import { compareUrl, MOST_COMPARED } from './compared.ts';
 
 /** Chooses runs of the same workflow to compare this one with. */
-export function CompareButton({ task }: { task: Task }) {
-  return (
-    <DialogButton label="Compare with" title="Compare this run with others">
-      <Choice task={task} />
-    </DialogButton>
-  );
-}
-
-function Choice({ task }: { task: Task }) {
+export function CompareWith({ task }: { task: Task }) {
   const navigate = useNavigate();
   const [chosen, setChosen] = useState<string[]>([]);
   const query = useRead(tasks.list, { query: { workflow_id: task.workflow_id, limit: 20, count_to: 1 } });
