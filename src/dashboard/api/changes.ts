@@ -91,18 +91,25 @@ function watchSilence() {
 
 const FIRST_GAP_MS = 1_000;
 const LONGEST_GAP_MS = 5_000;
+/** What ends a burst. The service repeats a change after a second, so a pause of that length does not. */
+const QUIET_MS = 10_000;
 
 /** Passes changes on in batches: the first at once, and those of a burst together, every five seconds while it lasts. */
 export function inBatches(pass: (batch: Change[]) => void) {
   let waiting: Change[] = [];
   let timer: ReturnType<typeof setTimeout> | undefined;
   let gap = FIRST_GAP_MS;
+  let passed_at = Number.NEGATIVE_INFINITY;
   const next = () => {
     const batch = waiting;
     waiting = [];
-    timer = batch.length > 0 ? setTimeout(next, gap) : undefined;
-    gap = batch.length > 0 ? Math.min(gap * 2, LONGEST_GAP_MS) : FIRST_GAP_MS;
-    if (batch.length > 0) pass(batch);
+    timer = undefined;
+    if (batch.length === 0) return;
+    if (performance.now() - passed_at >= QUIET_MS) gap = FIRST_GAP_MS;
+    passed_at = performance.now();
+    timer = setTimeout(next, gap);
+    gap = Math.min(gap * 2, LONGEST_GAP_MS);
+    pass(batch);
   };
   return {
     add(change: Change) {
