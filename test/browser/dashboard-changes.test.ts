@@ -19,11 +19,13 @@ afterAll(() => here.stop());
 const SETTLED_MS = 1_500;
 
 describeInBrowser('the overview', () => {
-  it('asks the service at most twice a minute while nothing happens', async ({ page }) => {
+  it('asks the service at most twice a minute while nothing happens', async ({ page, context }) => {
+    // The service sends its comments in real time, so the page has to wait for them in real time, too.
+    await context.addInitScript('globalThis.realTimeout ??= AbortSignal.timeout.bind(AbortSignal)');
     await page.clock.install();
+    await page.addInitScript('AbortSignal.timeout = globalThis.realTimeout');
     await signInAsAlice(page, `${here.url}/dashboard/`);
-    await page.getByRole('region', { name: 'Recent tasks' }).getByText('Office').waitFor();
-    await page.waitForLoadState('load');
+    await page.getByRole('region', { name: 'Recent tasks' }).getByText('Office').first().waitFor();
     let last = Date.now();
     const asked: string[] = [];
     page.on('request', (request) => {
@@ -60,7 +62,7 @@ describeInBrowser('a list', () => {
     const first = await open();
     await signInAsAlice(page, `${first.client.url}/dashboard/skills`, first.token);
     const skill = (name: string) => here.alice.ok(here.alice.post('/api/skills', { name, instructions: 'Do it.' }), 201);
-    await page.getByText('No skills yet').waitFor();
+    await page.getByRole('heading', { level: 1, name: 'Skills' }).waitFor();
     await skill('Written elsewhere');
     await page.getByRole('row').filter({ hasText: 'Written elsewhere' }).waitFor();
     await first.api.end('SIGKILL');
@@ -74,7 +76,7 @@ describeInBrowser('a list', () => {
   it('is not followed in a hidden tab, and read again when the tab is seen', async ({ page }) => {
     await page.clock.install();
     await signInAsAlice(page, `${here.url}/dashboard/guardrails`);
-    await page.getByText('No guardrails yet').waitFor();
+    await page.getByRole('heading', { level: 1, name: 'Guardrails' }).waitFor();
     const turn = (hidden: boolean) =>
       page.evaluate((is_hidden) => {
         const { document, Event } = globalThis as any;

@@ -3,7 +3,6 @@ import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { createContext, type ReactNode, useContext, useEffect, useState, useSyncExternalStore } from 'react';
 import { ApiProblem, type Client, createClient } from './call.ts';
 import type { Session } from './session.ts';
-import { useChanges } from './use-changes.ts';
 
 interface World {
   session: Session;
@@ -22,17 +21,9 @@ export function WorldProvider({ session, children }: { session: Session; childre
   }, [session, queries]);
   return (
     <WorldContext value={world}>
-      <QueryClientProvider client={queries}>
-        <Changes />
-        {children}
-      </QueryClientProvider>
+      <QueryClientProvider client={queries}>{children}</QueryClientProvider>
     </WorldContext>
   );
-}
-
-function Changes(): null {
-  useChanges();
-  return null;
 }
 
 /** Shows the warnings of a successful write until they are closed. */
