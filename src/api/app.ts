@@ -5,6 +5,7 @@ import Fastify, { type FastifyInstance } from 'fastify';
 import type { BuiltinTool } from '../contracts/builtin-tools.ts';
 import type { Endpoint } from '../contracts/endpoint.ts';
 import type { HostRule } from '../domain/hosts.ts';
+import type { ChangeReaders, PublishChange } from '../events/changes.ts';
 import type { FollowSource } from '../events/follow.ts';
 import type { Judge } from '../guardrails/judge.ts';
 import type { CachedIdentity } from '../identity/cached-identity.ts';
@@ -49,6 +50,7 @@ import { type Attach, type AttachmentLimits, attachmentRoutes, createAttach } fr
 import { auditRoutes } from './routes/audit.ts';
 import { budgetRoutes } from './routes/budgets.ts';
 import { builtinToolRoutes } from './routes/builtin-tools.ts';
+import { changeRoutes } from './routes/changes.ts';
 import { type ChatServices, chatRoutes } from './routes/chat.ts';
 import { customToolRoutes } from './routes/custom-tools.ts';
 import { datasetRoutes } from './routes/datasets.ts';
@@ -91,6 +93,9 @@ export interface Services extends Pick<TaskServices, 'findModelPrice'> {
   engine: Engine;
   /** The source of the streams of runs. */
   following: FollowSource;
+  /** The source of the streams of changes. */
+  changes: ChangeReaders;
+  publishChange: PublishChange;
   dispatch: Dispatch;
   runner: ToolRunner;
   models: ModelLists;
@@ -206,10 +211,11 @@ export async function buildApp(services: Services, settings: ApiSettings): Promi
   const { waiting } = services.following;
   const gates = { streams: streamGate(limits.streams), uploads: uploadGate(limits.uploads), admitBytes: services.admitBytes };
   const idempotency = createIdempotency(services.store.idempotency);
-  const { audit } = services;
+  const { audit, publishChange } = services;
   const shared = {
     gates,
     audit,
+    publishChange,
     watchToken: createTokenWatch(services.identify),
     endpoints,
     idempotency,
@@ -281,6 +287,7 @@ function mountResources(
   { shared_write, limits }: ApiSettings,
 ): void {
   meRoutes(api, services);
+  changeRoutes(api, services);
   keyRoutes(api, services);
   auditRoutes(api, services);
   agentRoutes(api, services, shared_write);

@@ -86,7 +86,7 @@ export const Agent = z
 export type Agent = z.output<typeof Agent>;
 
 export const agents = crud(
-  { path: '/api/agents', noun: 'agent', tag: 'Agents' },
+  { path: '/api/agents', noun: 'agent', tag: 'Agents', shared: true },
   {
     record: Agent,
     create: AgentCreate,

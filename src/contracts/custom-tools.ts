@@ -91,7 +91,7 @@ const tag = 'Custom tools';
 
 export const customTools = {
   ...crud(
-    { path: '/api/custom-tools', noun: 'custom tool', tag },
+    { path: '/api/custom-tools', noun: 'custom tool', tag, shared: true },
     { record: CustomTool, create: CustomToolCreate, update: CustomToolUpdate },
   ),
   run: endpoint('POST /api/custom-tools/{id}/run', {
@@ -122,6 +122,7 @@ export const customTools = {
     body: EnvMappingUpdate,
     reply: EnvMapping,
     refuses: [412],
+    shared: true,
   }),
   validate: endpoint('POST /api/custom-tools/validate', {
     operation: 'validate_custom_tool',
@@ -139,6 +140,7 @@ export const customTools = {
     tag,
     summary: 'Create a tool from a .py file named after its function',
     upload: true,
+    shared: true,
     reply: CustomTool,
     status: 201,
     refuses: [400, 409],

@@ -47,6 +47,8 @@ export interface Endpoint<
   exact?: boolean;
   /** True if the JSON of the body may have comments and trailing commas. */
   commented?: boolean;
+  /** True if the operation changes a record that everybody may read, so that everybody's stream of changes reports it. */
+  shared?: boolean;
   /** True if the body is stored and so counts towards its sender's storage limit; this may depend on the body. */
   stores?: boolean | ((body: unknown) => boolean);
   /** The schema of one frame of the stream, if the operation can answer with a stream. */
@@ -82,6 +84,7 @@ interface Facts<P, Q, B, R, K> {
   large?: boolean;
   exact?: boolean;
   commented?: boolean;
+  shared?: boolean;
   stores?: Endpoint['stores'];
   streamed?: z.ZodType;
   refusal?: z.ZodType;
@@ -142,11 +145,13 @@ interface CrudFacts {
   /** The plural, if it is not the noun with an s. */
   plural?: string;
   tag: string;
+  /** True if everybody may read the records. */
+  shared?: boolean;
 }
 
 /** Declares the five operations that every stored resource has. */
 export function crud<R extends z.ZodType, C extends z.ZodType, U extends z.ZodType, Q extends z.ZodType = typeof FilterQuery>(
-  { path, noun, plural = `${noun}s`, tag }: CrudFacts,
+  { path, noun, plural = `${noun}s`, tag, shared = false }: CrudFacts,
   schemas: { record: R; create: C; update: U; query?: Q },
 ) {
   const one = `${path}/{id}` as `/${string}`;
@@ -171,6 +176,7 @@ export function crud<R extends z.ZodType, C extends z.ZodType, U extends z.ZodTy
       status: 201,
       refuses: [409, 413],
       idempotent: true,
+      shared,
       stores: true,
     }),
     get: endpoint(`GET ${one}`, { ...base, operation: `get_${name}`, summary: `Get ${article} ${noun}`, params: IdParams }),
@@ -182,6 +188,7 @@ export function crud<R extends z.ZodType, C extends z.ZodType, U extends z.ZodTy
       params: IdParams,
       body: schemas.update,
       refuses: [409, 412, 413],
+      shared,
       stores: true,
     }),
     remove: endpoint(`DELETE ${one}`, {
@@ -190,6 +197,7 @@ export function crud<R extends z.ZodType, C extends z.ZodType, U extends z.ZodTy
       summary: `Delete ${article} ${noun}`,
       params: IdParams,
       refuses: [409, 412],
+      shared,
     }),
   };
 }

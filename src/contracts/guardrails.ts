@@ -78,7 +78,7 @@ const GuardrailCheck = z
 
 export const guardrails = {
   ...crud(
-    { path: '/api/guardrails', noun: 'guardrail', tag: 'Guardrails' },
+    { path: '/api/guardrails', noun: 'guardrail', tag: 'Guardrails', shared: true },
     {
       record: Guardrail,
       create: GuardrailCreate,

@@ -73,7 +73,7 @@ const KnowledgeTest = z
 
 export const knowledgeSources = {
   ...crud(
-    { path: '/api/knowledge-sources', noun: 'knowledge source', tag: 'Knowledge' },
+    { path: '/api/knowledge-sources', noun: 'knowledge source', tag: 'Knowledge', shared: true },
     { record: KnowledgeSource, create: KnowledgeSourceCreate, update: KnowledgeSourceUpdate },
   ),
   test: endpoint('POST /api/knowledge-sources/{id}/test', {
@@ -179,7 +179,7 @@ const tag = 'Knowledge';
 
 export const knowledgeItems = {
   ...crud(
-    { path: '/api/knowledge-items', noun: 'knowledge item', tag },
+    { path: '/api/knowledge-items', noun: 'knowledge item', tag, shared: true },
     {
       record: KnowledgeItem,
       create: KnowledgeItemCreate,
@@ -195,6 +195,7 @@ export const knowledgeItems = {
       'The text is extracted from the file, split into chunks and embedded. Send `source_id`, `name` (default: the name of the file) and `tags` (comma separated) as further fields of the form or in the query.',
     query: z.object({ source_id: Id.optional(), name: z.string().optional(), tags: z.string().optional() }),
     upload: true,
+    shared: true,
     form: UploadForm,
     reply: KnowledgeItem,
     status: 201,

@@ -163,7 +163,7 @@ const tag = 'MCP servers';
 
 export const mcps = {
   ...crud(
-    { path: '/api/mcps', noun: 'MCP server', tag },
+    { path: '/api/mcps', noun: 'MCP server', tag, shared: true },
     { record: McpServer, create: McpServerCreate, update: McpServerUpdate },
   ),
   test: endpoint('POST /api/mcps/{id}/test', {
@@ -231,6 +231,7 @@ export const mcps = {
       .meta({ id: 'McpAllowList', example: { allowed_tools: ['read_file'] } }),
     reply: McpServer,
     refuses: [403, 412],
+    shared: true,
   }),
   beginSignIn: endpoint('POST /api/mcps/{id}/sign-in', {
     operation: 'begin_mcp_sign_in',
@@ -302,5 +303,6 @@ export const mcps = {
     status: 201,
     large: true,
     commented: true,
+    shared: true,
   }),
 };

@@ -127,5 +127,6 @@ export const modelCatalogue = {
     reply: CatalogueInUse,
     status: 200,
     refuses: [409, 502],
+    shared: true,
   }),
 };

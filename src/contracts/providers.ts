@@ -116,7 +116,7 @@ const tag = 'Providers';
 
 export const providers = {
   ...crud(
-    { path: '/api/providers', noun: 'provider', tag },
+    { path: '/api/providers', noun: 'provider', tag, shared: true },
     { record: Provider, create: ProviderCreate, update: ProviderUpdate, query: UntaggedQuery },
   ),
   presets: endpoint('GET /api/providers/presets', {

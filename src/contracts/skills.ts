@@ -20,6 +20,6 @@ export const Skill = z.object({ ...JsonRecord, ...SkillCreate.shape }).meta({ id
 export type Skill = z.output<typeof Skill>;
 
 export const skills = crud(
-  { path: '/api/skills', noun: 'skill', tag: 'Skills' },
+  { path: '/api/skills', noun: 'skill', tag: 'Skills', shared: true },
   { record: Skill, create: SkillCreate, update: SkillUpdate },
 );

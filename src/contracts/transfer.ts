@@ -93,6 +93,7 @@ function buildTransferEndpoints<I extends z.ZodType>(
   const title = noun.replaceAll(/(?:^| )(\w)/g, (_, letter: string) => letter.toUpperCase());
   const bundle = z.object({ ...head, resource_type: z.literal(type), items: z.array(item) }).meta({ id: `${title}ExportBundle` });
   const name = noun.replaceAll(' ', '_');
+  const is_owned = type === 'workflow' || type === 'scheduled_agent';
   return {
     type,
     exportAll: endpoint(`GET ${path}/export` as 'GET /', {
@@ -109,7 +110,7 @@ function buildTransferEndpoints<I extends z.ZodType>(
       summary: `Export one ${noun}`,
       params: IdParams,
       reply: bundle,
-      refuses: type === 'workflow' || type === 'scheduled_agent' ? [403] : [],
+      refuses: is_owned ? [403] : [],
     }),
     import: endpoint(`POST ${path}/import` as 'POST /', {
       operation: `import_${name}s`,
@@ -132,6 +133,7 @@ function buildTransferEndpoints<I extends z.ZodType>(
       reply: ImportResult,
       status: 201,
       large: true,
+      shared: !is_owned,
     }),
   };
 }

@@ -1,6 +1,7 @@
 import { lazy, Suspense } from 'react';
 import { Route, Routes } from 'react-router';
 import { useSession } from './api/context.tsx';
+import { useChanges } from './api/use-changes.ts';
 import { Overview } from './overview/overview.tsx';
 import { CreateDialogContext } from './resources/creating.ts';
 import { Shell } from './shell/shell.tsx';
@@ -35,6 +36,7 @@ const Make = lazy(() => import('./make/make-page.tsx'));
 
 export function App() {
   const { signed_in } = useSession();
+  useChanges();
   if (!signed_in) return <SignIn />;
   return (
     <Shell>

@@ -1,3 +1,4 @@
+import type { Change } from '../contracts/changes.ts';
 import type { NewEvent } from './task-events.ts';
 
 /** Events of one task up to number `last`; without `events`, read them from the record. */
@@ -7,6 +8,12 @@ export interface Notice {
   events?: NewEvent[];
   /** The size of the notice on the wire, in bytes. */
   bytes?: number;
+}
+
+/** A change on its way to those who may learn of it. */
+export interface PlacedChange extends Change {
+  /** The person who may; null: everybody. Absent: the owner of its workflow. */
+  owner?: string | null;
 }
 
 /**
@@ -26,6 +33,10 @@ export interface EventBus {
   halt(task_id: string): void;
   /** Subscribes to halt requests; returns a function that ends the subscription. */
   onHalt(listener: (task_id: string) => void): () => void;
+  /** Publishes a change that is already written. */
+  publishChange(change: PlacedChange): void;
+  /** Subscribes to changes, with null if some may have been missed; returns a function that ends the subscription. */
+  onChange(listener: (change: PlacedChange | null) => void): () => void;
   /** Throws if the bus is unreachable. */
   ping(): Promise<void>;
   close(): Promise<void>;
@@ -33,6 +44,7 @@ export interface EventBus {
 
 export const toChannel = (workflow_id: string) => `workflow:events:${workflow_id}`;
 export const HALT_CHANNEL = 'perdura:halts';
+export const CHANGES_CHANNEL = 'perdura:changes';
 
 /** The time between probes of a bus connection, and the longest wait for an answer, in milliseconds. */
 export const PROBE_MS = 2_000;

@@ -1,4 +1,4 @@
-import { MISSED, type Notice } from './bus.ts';
+import { MISSED, type Notice, type PlacedChange } from './bus.ts';
 
 /** Parses a notice from the wire, once for all its listeners. An invalid or empty notice means that some may have been missed. */
 export function parseNotice(payload: string): Notice {
@@ -21,6 +21,15 @@ export function parsePacket(packet: string): PlacedNotice[] {
     return notices.map((notice) => ({ ...notice, bytes: Math.ceil(packet.length / notices.length) }));
   } catch {
     return [];
+  }
+}
+
+/** Parses a packet of changes. Null, also for an invalid one, means that some may have been missed. */
+export function parseChanges(packet: string): (PlacedChange | null)[] {
+  try {
+    return packet ? (JSON.parse(packet) as PlacedChange[]) : [null];
+  } catch {
+    return [null];
   }
 }
 

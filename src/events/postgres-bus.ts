@@ -1,9 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import pg from 'pg';
 import { getBackend, unrefConnection } from '../vendor/pg-internals.ts';
-import { type EventBus, HALT_CHANNEL, MISSED, type Notice, PROBE_MS } from './bus.ts';
+import { CHANGES_CHANNEL, type EventBus, HALT_CHANNEL, MISSED, type Notice, type PlacedChange, PROBE_MS } from './bus.ts';
 import { listeners } from './listeners.ts';
-import { type PlacedNotice, packNotices, parsePacket } from './notice.ts';
+import { type PlacedNotice, packNotices, parseChanges, parsePacket } from './notice.ts';
 
 interface PostgresBusOptions {
   /** The configuration of the connection to the database. */
@@ -17,12 +17,20 @@ interface PostgresBusOptions {
 const EVENTS_CHANNEL = 'perdura:events';
 /** The largest packet in bytes: the server accepts less than 8,000. */
 const LARGEST_PACKET = 7_900;
-const ANNOUNCE = { name: 'announce', text: 'SELECT pg_notify($1, packet) FROM unnest($2::text[]) AS packet' };
+const ANNOUNCE = {
+  name: 'announce',
+  text: 'SELECT pg_notify(channel, packet) FROM unnest($1::text[], $2::text[]) AS announced (channel, packet)',
+};
 /** An empty message on the halt channel, to which every worker listens. It announces that the sender is connected. */
 const HELLO = '';
 /** Asks whether other processes of the installation are connected. */
 const COMPANY = `SELECT count(*) > 1 AS others FROM pg_stat_activity
   WHERE datname = current_database() AND application_name = current_setting('application_name')`;
+
+interface Outbox {
+  notices: string[];
+  changes: string[];
+}
 
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5_000;
@@ -70,10 +78,12 @@ export function postgresBus({ connection, pool, log }: PostgresBusOptions): Even
     open: () => void (channels.names().length === 1 && listen().catch(() => {})),
     close: () => void (channels.names().length === 0 && unlisten().catch(() => {})),
   });
-  const halts = listeners<string>({
-    open: (channel) => void ask(`LISTEN "${channel}"`).catch(() => {}),
-    close: (channel) => void ask(`UNLISTEN "${channel}"`).catch(() => {}),
-  });
+  const door = {
+    open: (channel: string) => void ask(`LISTEN "${channel}"`).catch(() => {}),
+    close: (channel: string) => void ask(`UNLISTEN "${channel}"`).catch(() => {}),
+  };
+  const halts = listeners<string>(door);
+  const changes = listeners<PlacedChange | null>(door);
   const greet = (sender: number) => {
     greeted ||= sender !== own;
     others ||= greeted;
@@ -81,21 +91,31 @@ export function postgresBus({ connection, pool, log }: PostgresBusOptions): Even
   const notify = ({ channel, payload = '', processId }: pg.Notification) => {
     if (channel === HALT_CHANNEL && payload === HELLO) greet(processId);
     else if (channel === HALT_CHANNEL) halts.notify(channel, payload);
-    else if (processId !== own)
-      for (const { workflow_id, ...notice } of parsePacket(payload)) channels.notify(workflow_id, notice);
+    else if (processId === own) return;
+    else if (channel === CHANGES_CHANNEL) for (const change of parseChanges(payload)) changes.notify(channel, change);
+    else for (const { workflow_id, ...notice } of parsePacket(payload)) channels.notify(workflow_id, notice);
   };
-  /** The notices to be sent, as JSON. */
-  let outbox: string[] = [];
+  /** The notices and changes to be sent, as JSON. */
+  let outbox: Outbox = { notices: [], changes: [] };
   let sending = false;
   const sendAll = async (): Promise<void> => {
-    while (outbox.length > 0) await runInTurn(sendUnsent).catch(() => {});
+    while (outbox.notices.length + outbox.changes.length > 0) await runInTurn(sendUnsent).catch(() => {});
     sending = false;
   };
   /** Sends the collected notices. Notices that cannot be sent are lost, but readers find their events in the record. */
   const sendUnsent = (): Promise<unknown> => {
-    const packets = packNotices(outbox, LARGEST_PACKET);
-    outbox = [];
-    return send({ ...ANNOUNCE, values: [EVENTS_CHANNEL, packets] }, client);
+    const notices = packNotices(outbox.notices, LARGEST_PACKET);
+    const packets = [...notices, ...packNotices(outbox.changes, LARGEST_PACKET)];
+    outbox = { notices: [], changes: [] };
+    const packet_channels = packets.map((_, at) => (at < notices.length ? EVENTS_CHANNEL : CHANGES_CHANNEL));
+    return send({ ...ANNOUNCE, values: [packet_channels, packets] }, client);
+  };
+  const sendSoon = (kind: keyof Outbox, text: string) => {
+    if (!client || !others) return;
+    outbox[kind].push(text);
+    if (sending) return;
+    sending = true;
+    void sendAll();
   };
 
   async function probe(on: pg.Client): Promise<void> {
@@ -120,7 +140,10 @@ export function postgresBus({ connection, pool, log }: PostgresBusOptions): Even
       turn = Promise.resolve();
       others = true;
       await ask(`NOTIFY "${HALT_CHANNEL}", '${HELLO}'`);
-      for (const channel of halts.names()) await ask(`LISTEN "${channel}"`);
+      for (const channel of [...halts.names(), ...changes.names()]) await ask(`LISTEN "${channel}"`);
+      // Without the connection, this process has missed changes, and others those of this process.
+      changes.notify(CHANGES_CHANNEL, null);
+      await ask(`NOTIFY "${CHANGES_CHANNEL}"`);
       if (channels.names().length > 0) await listen();
       while (!closing.signal.aborted) {
         await Promise.race([ended, wait(PROBE_MS, undefined, { ref: false, signal: closing.signal }).catch(() => {})]);
@@ -153,11 +176,10 @@ export function postgresBus({ connection, pool, log }: PostgresBusOptions): Even
       const placed_notice: PlacedNotice = { workflow_id, ...notice };
       const whole = JSON.stringify(placed_notice);
       channels.notify(workflow_id, { ...notice, bytes: whole.length });
-      if (!client || !others) return;
-      outbox.push(Buffer.byteLength(whole) + 2 > LARGEST_PACKET ? JSON.stringify({ workflow_id, last: notice.last }) : whole);
-      if (sending) return;
-      sending = true;
-      void sendAll();
+      sendSoon(
+        'notices',
+        Buffer.byteLength(whole) + 2 > LARGEST_PACKET ? JSON.stringify({ workflow_id, last: notice.last }) : whole,
+      );
     },
     halt(task_id) {
       pool
@@ -165,6 +187,11 @@ export function postgresBus({ connection, pool, log }: PostgresBusOptions): Even
         .catch((error: Error) => log(`The halt request was not published; workers will find it in the record: ${error.message}`));
     },
     onHalt: (listener) => halts.add(HALT_CHANNEL, listener),
+    publishChange(change) {
+      changes.notify(CHANGES_CHANNEL, change);
+      sendSoon('changes', JSON.stringify(change));
+    },
+    onChange: (listener) => changes.add(CHANGES_CHANNEL, listener),
     async ping() {
       if (!client) await Promise.race([attempted.promise, wait(PROBE_MS, undefined, { ref: false })]);
       await ask('SELECT 1');

@@ -1,7 +1,16 @@
 import { Redis } from 'ioredis';
-import { type EventBus, HALT_CHANNEL, MISSED, type Notice, PROBE_MS, toChannel } from './bus.ts';
+import {
+  CHANGES_CHANNEL,
+  type EventBus,
+  HALT_CHANNEL,
+  MISSED,
+  type Notice,
+  type PlacedChange,
+  PROBE_MS,
+  toChannel,
+} from './bus.ts';
 import { listeners } from './listeners.ts';
-import { parseNotice } from './notice.ts';
+import { parseChanges, parseNotice } from './notice.ts';
 
 interface RedisBusOptions {
   url: string;
@@ -37,7 +46,8 @@ export function redisBus({ url, log }: RedisBusOptions): EventBus {
   const listen = async (channel: string) => {
     await subscriber.subscribe(channel);
     // This covers what was written since the listener last read the record.
-    channels.notify(channel, MISSED);
+    if (channel === CHANGES_CHANNEL) changes.notify(channel, null);
+    else channels.notify(channel, MISSED);
   };
   // After a reconnect, the client subscribes to all channels again.
   const door = {
@@ -46,13 +56,17 @@ export function redisBus({ url, log }: RedisBusOptions): EventBus {
   };
   const channels = listeners<Notice>(door);
   const halts = listeners<string>(door);
+  const changes = listeners<PlacedChange | null>(door);
   subscriber.on('message', (channel: string, payload: string) => {
     if (channel === HALT_CHANNEL) halts.notify(channel, payload);
+    else if (channel === CHANGES_CHANNEL) for (const change of parseChanges(payload)) changes.notify(channel, change);
     else channels.notify(channel, parseNotice(payload));
   });
   subscriber.on('ready', () => {
-    for (const channel of [...halts.names(), ...channels.names()]) door.open(channel);
+    for (const channel of [...halts.names(), ...changes.names(), ...channels.names()]) door.open(channel);
   });
+  // Changes that were not published while the connection was down are missed by everybody.
+  publisher.on('ready', () => void publisher.publish(CHANGES_CHANNEL, '').catch(() => {}));
   // Without a connection, the error of a command describes only the client's own queue; these are the real faults.
   const errors_by_connection = new Map<Redis, string>();
   const probes = [publisher, subscriber].map((connection) => {
@@ -83,6 +97,11 @@ export function redisBus({ url, log }: RedisBusOptions): EventBus {
         .catch((error: Error) => log(`The halt request was not published; workers will find it in the record: ${error.message}`));
     },
     onHalt: (listener) => halts.add(HALT_CHANNEL, listener),
+    publishChange(change) {
+      if (publisher.status !== 'ready') return;
+      publisher.publish(CHANGES_CHANNEL, JSON.stringify([change])).catch(() => {});
+    },
+    onChange: (listener) => changes.add(CHANGES_CHANNEL, listener),
     async ping() {
       const pingConnection = (connection: Redis) =>
         connection.ping().catch((error: Error) => {

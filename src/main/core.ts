@@ -1,5 +1,6 @@
 import type { Client } from '@temporalio/client';
 import type { EventBus } from '../events/bus.ts';
+import type { PublishChange } from '../events/changes.ts';
 import type { Judge } from '../guardrails/judge.ts';
 import type { CachedIdentity } from '../identity/cached-identity.ts';
 import type { LaterStarts } from '../identity/later-starts.ts';
@@ -34,6 +35,8 @@ export interface SharedServices {
   secrets: SecretScope;
   store: Store;
   bus: EventBus;
+  /** Publishes a change of a record to the streams of changes, at most once a second for each record. */
+  publishChange: PublishChange;
   runner: PythonToolRunner;
   mcp_packages: McpPackages;
   egress: Egress;

@@ -82,7 +82,7 @@ describe('a trailing slash', () => {
     expect(operations.length).toBeGreaterThan(100);
     const differing: string[] = [];
     for (const { method, path } of operations) {
-      if (/stream/.test(path)) continue;
+      if (/stream|changes/.test(path)) continue;
       const plain = await rawRequest(`${here.url}${path}`, { method, headers: bearer });
       const slashed = await rawRequest(`${here.url}${path}/`, { method, headers: bearer });
       const doubled = await rawRequest(`${here.url}${path}//?x=1`, { method, headers: {} });

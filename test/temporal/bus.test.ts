@@ -1,7 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import type { EventBus, Notice } from '../../src/events/bus.ts';
+import type { EventBus, Notice, PlacedChange } from '../../src/events/bus.ts';
 import { postgresBus } from '../../src/events/postgres-bus.ts';
 import { redisBus } from '../../src/events/redis-bus.ts';
 import { buildClientConfig } from '../../src/store/database/database.ts';
@@ -15,6 +15,8 @@ interface Opened {
   bus: EventBus;
   /** Announces events as their writers do. */
   announce(notice: Notice): Promise<void>;
+  /** Publishes a change as its writers do. */
+  publishChange(change: PlacedChange): void;
   /** Breaks every connection of the bus. */
   breakConnections(): Promise<void>;
   /** Between the bus and its server. */
@@ -37,6 +39,7 @@ async function overPostgres(): Promise<Opened> {
     bus,
     proxy,
     announce: async (notice) => writer.announce(WORKFLOW, notice),
+    publishChange: writer.publishChange,
     async breakConnections() {
       await pool.query(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'perdura events' AND datname = current_database()",
@@ -67,6 +70,7 @@ async function overRedis(): Promise<Opened> {
     bus,
     proxy,
     announce: async (notice) => bus.announce(WORKFLOW, notice),
+    publishChange: bus.publishChange,
     async breakConnections() {
       await server.end('SIGKILL');
       server = await start();
@@ -154,6 +158,20 @@ describe.each(buses)('the bus over %s', (_name, open) => {
     await expect.poll(async () => (await opened.announce({ last: 12 })) ?? heard.at(-1)?.last, { timeout: 20_000 }).toBe(12);
     end();
   }, 60_000);
+
+  it('carries changes, and reports that some may have been missed after its connection breaks', async () => {
+    const seen: (PlacedChange | null)[] = [];
+    const end = opened.bus.onChange((change) => seen.push(change));
+    const change = { kind: 'tasks', id: 'some-task', workflow_id: WORKFLOW };
+    await expect.poll(() => opened.publishChange(change) ?? seen.at(-1)).toEqual(change);
+    const countMissed = () => seen.filter((one) => one === null).length;
+    const before = countMissed();
+    await opened.breakConnections();
+    await expect.poll(countMissed, { timeout: 20_000 }).toBeGreaterThan(before);
+    const later = { kind: 'agents', id: 'some-agent', owner: null };
+    await expect.poll(() => opened.publishChange(later) ?? seen.at(-1), { timeout: 20_000 }).toEqual(later);
+    end();
+  }, 50_000);
 
   it('asks workers to halt a task', async () => {
     const heard: string[] = [];

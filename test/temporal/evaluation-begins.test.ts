@@ -32,6 +32,7 @@ const activity = () => {
     listPromptReasons: judge.listPromptReasons,
     public_url: () => null,
     role_queues: false,
+    publishChange: here.core.publishChange,
   });
 };
 

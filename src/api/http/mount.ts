@@ -2,10 +2,12 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { carriesWarnings, type Endpoint, isUpload, type ReplyKind, storesInput } from '../../contracts/endpoint.ts';
 import { AppError } from '../../domain/errors.ts';
+import type { PublishChange } from '../../events/changes.ts';
 import type { StreamBudget } from '../../events/waiting.ts';
 import type { Caller } from '../../identity/caller.ts';
 import { refuseUnpermitted } from '../checks/permission.ts';
 import { type AuditTrail, getMadeId, noteMade } from '../service/audit-trail.ts';
+import { toChange } from '../service/written-changes.ts';
 import type { WatchToken } from '../sign-in/token-ends.ts';
 import { checkIfMatch, computeEtag, serializeRecord } from './etags.ts';
 import { checkUnknownFields, findUnknownFields } from './fields.ts';
@@ -90,6 +92,7 @@ export interface Api {
   closing: AbortSignal;
   gates: Gates;
   audit: AuditTrail;
+  publishChange: PublishChange;
   watchToken: WatchToken;
   /** Counts the bytes that wait for the clients of open streams. */
   waiting: StreamBudget;
@@ -129,7 +132,10 @@ export function mount<
       if (isUpload(endpoint)) api.gates.uploads(request.caller.key, reply);
     },
     async onSend(request, reply) {
-      await api.audit.record(endpoint, request, { status: reply.statusCode, made_id: getMadeId(reply) });
+      const answer = { status: reply.statusCode, made_id: getMadeId(reply) };
+      await api.audit.record(endpoint, request, answer);
+      const change = toChange(endpoint, request, answer);
+      if (change) api.publishChange(change);
     },
     async handler(request, reply) {
       const { gates, waiting } = api;

@@ -468,6 +468,16 @@ export type CatalogueUpdate = {
   force?: boolean;
 };
 
+/** A record that has changed, without its content */
+export type Change = {
+  /** What changed, as the part of its path after `/api/`: `tasks`, `workflows`, `agents` and so on. `inbox`: what a run waits for. `all`: changes may have been missed, so read again whatever you show. Versions to come add kinds: ignore those that you do not know */
+  kind: string;
+  /** The record; null: several, or one without an id. With `inbox`, the run */
+  id: string | null;
+  /** The workflow of a run */
+  workflow_id?: string;
+};
+
 /** What this run has in the fields that `changes` of a fork can replace */
 export type ChangeableFields = {
   system_prompt: string;
@@ -5499,6 +5509,8 @@ export interface Operations {
   };
   /** List the tools that come with this installation */
   'GET /api/builtin-tools': { input: object; reply: BuiltinTool[] };
+  /** Follow what changes */
+  'GET /api/changes': { input: object; reply: Change };
   /** List custom tools, newest first */
   'GET /api/custom-tools': {
     input: {
@@ -6490,7 +6502,7 @@ export interface Operations {
       };
       body: ChatRequest;
     };
-    reply: null;
+    reply: ChatEvent;
   };
   /** Stop the reply that is being written */
   'POST /api/agents/{agent_id}/chat/sessions/{session_id}/stop': {

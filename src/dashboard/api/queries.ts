@@ -15,7 +15,7 @@ const toQueryKey = (endpoint: AnyEndpoint, input: object) => [endpoint.operation
 
 interface ReadOptions {
   enabled?: boolean;
-  /** The polling interval in milliseconds. */
+  /** How often to read what changes with time alone, in milliseconds. Changes of records are reported: see changes.ts. */
   every_ms?: number;
 }
 
@@ -29,18 +29,19 @@ export function useRead<E extends AnyEndpoint>(
     queryKey: toQueryKey(endpoint, input),
     queryFn: ({ signal }) => call(endpoint, input, signal),
     enabled,
+    meta: { path: endpoint.path },
     refetchInterval: every_ms ?? false,
   });
 }
 
 /** Reads the same endpoint for several inputs; the results are in their order. */
-export function useReads<E extends AnyEndpoint>(endpoint: E, inputs: CallInput<E>[], { every_ms }: ReadOptions = {}) {
+export function useReads<E extends AnyEndpoint>(endpoint: E, inputs: CallInput<E>[]) {
   const { call } = useClient();
   return useQueries({
     queries: inputs.map((input) => ({
       queryKey: toQueryKey(endpoint, input),
       queryFn: ({ signal }: { signal: AbortSignal }): Promise<ApiReply<E>> => call(endpoint, input, signal),
-      refetchInterval: every_ms ?? (false as const),
+      meta: { path: endpoint.path },
     })),
   }) as Pick<UseQueryResult<ApiReply<E>, ApiProblem>, 'data' | 'error' | 'refetch'>[];
 }
@@ -62,6 +63,7 @@ export function useList<E extends AnyEndpoint>(
       >,
     initialPageParam: null,
     getNextPageParam: ({ next }) => next,
+    meta: { path: endpoint.path },
     refetchInterval: every_ms ?? false,
     placeholderData: keepPreviousData,
   });

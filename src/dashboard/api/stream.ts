@@ -84,7 +84,8 @@ async function attempt(client: Client, following: Following & { url: string; see
 /** The server has other events under the numbers seen, and sends the run again. */
 const isReset = ({ type, data }: RunEvent) => type === 'log' && data.event === 'stream_reset';
 
-function pause(ms: number, signal: AbortSignal): Promise<void> {
+/** Waits, or until the signal is aborted. */
+export function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(finish, ms);
     function finish() {

@@ -14,14 +14,10 @@ import { evaluationUrl } from './evaluation-url.ts';
 import { Regressions } from './regressions.tsx';
 import { Results } from './results.tsx';
 
-const EVERY_MS = 2_000;
-
 export default function EvaluationPage() {
   const { id = '', run_id = '' } = useParams();
   const dataset = useRead(datasets.get, { params: { id } });
-  const input = { params: { id, run_id } };
-  const query = useRead(evaluations.get, input);
-  useRead(evaluations.get, input, query.data?.status === 'running' ? { every_ms: EVERY_MS } : {});
+  const query = useRead(evaluations.get, { params: { id, run_id } });
   return (
     <Page
       title={query.data ? `Evaluation of ${query.data.workflow_title ?? 'a workflow'}` : 'Evaluation'}

@@ -11,11 +11,9 @@ import { When } from '../ui/time.tsx';
 import { evaluationUrl } from './evaluation-url.ts';
 import { StartEvaluation } from './start-evaluation.tsx';
 
-const EVERY_MS = 5_000;
-
 /** Lists the evaluations of a dataset. A new one starts with the settings of the last. */
 export function EvaluationList({ dataset: { id, item_count } }: { dataset: Dataset }) {
-  const query = useList(evaluations.list, { limit: 50 }, { params: { id }, every_ms: EVERY_MS });
+  const query = useList(evaluations.list, { limit: 50 }, { params: { id } });
   const items = (
     <Button component={Link} to={`/datasets/${id}`}>
       Go to items

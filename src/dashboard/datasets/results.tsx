@@ -1,5 +1,4 @@
 import { Anchor, Group, NativeSelect, Stack, Text } from '@mantine/core';
-import { useEffect } from 'react';
 import { Link } from 'react-router';
 import { type Evaluation, type EvaluationResult, evaluations, RESULT_STATUSES } from '../../contracts/evaluations.ts';
 import { useList } from '../api/queries.ts';
@@ -10,18 +9,13 @@ import { Section } from '../ui/page.tsx';
 import { Code, Labelled, Status } from '../ui/show.tsx';
 import { Empty } from '../ui/states.tsx';
 
-const EVERY_MS = 2_000;
 const SHORT = 200;
 
 /** Lists each item of an evaluation with its answer and grades. */
-export function Results({ evaluation: { id: run_id, dataset_id, status } }: { evaluation: Evaluation }) {
+export function Results({ evaluation: { id: run_id, dataset_id } }: { evaluation: Evaluation }) {
   const { filters, set } = useFilters();
   const page_query = { limit: 50, ...(filters.status && { status: filters.status }) };
-  const every = status === 'running' ? { every_ms: EVERY_MS } : {};
-  const query = useList(evaluations.results, page_query, { params: { id: dataset_id, run_id }, ...every });
-  const { refetch } = query;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the last results came after the last poll
-  useEffect(() => void refetch(), [status, refetch]);
+  const query = useList(evaluations.results, page_query, { params: { id: dataset_id, run_id } });
   return (
     <Section title="Results">
       <Group>

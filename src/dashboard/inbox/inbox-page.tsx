@@ -13,13 +13,11 @@ import { Empty } from '../ui/states.tsx';
 import { INBOX_COLUMNS } from './inbox-table.tsx';
 import { KIND_NAMES, nameItem } from './reasons.ts';
 
-const EVERY_MS = 5_000;
-
 /** Every decision that the viewer's runs wait for, the oldest first. */
 export default function InboxPage() {
   const wanted = useFilters();
   const client = useClient();
-  const query = useList(inbox.list, { limit: 50, ...wanted.filters }, { every_ms: EVERY_MS });
+  const query = useList(inbox.list, { limit: 50, ...wanted.filters });
   const items = query.items ?? [];
   const selection = useSelection(items);
   const approvals = selection.selected.filter(({ kind }) => kind === 'approval');

@@ -8,12 +8,11 @@ import { Section } from '../ui/page.tsx';
 import { Empty } from '../ui/states.tsx';
 import { INBOX_COLUMNS } from './inbox-table.tsx';
 
-const EVERY_MS = 5_000;
 const SHOWN = 10;
 
 /** The decisions that have waited longest, and how many there are. */
 export function Waiting() {
-  const query = useList(inbox.list, { limit: SHOWN }, { every_ms: EVERY_MS });
+  const query = useList(inbox.list, { limit: SHOWN });
   return (
     <Section
       title="Waiting for you"

@@ -19,10 +19,8 @@ import { Today } from './today.tsx';
 /** This screen is shown only before the first run, so it is loaded on demand. */
 const FirstRun = lazy(() => import('./first-run.tsx'));
 
-const EVERY_MS = 5_000;
-
 export function Overview() {
-  const recent = useList(tasks.list, { limit: 10, count_to: COUNTED_TASKS }, { every_ms: EVERY_MS });
+  const recent = useList(tasks.list, { limit: 10, count_to: COUNTED_TASKS });
   // This is decided once per visit: the first run is followed here, and the next visit shows the overview.
   const [is_first, setFirst] = useState<boolean>();
   if (is_first === undefined && recent.items) setFirst(recent.items.length === 0);
@@ -77,7 +75,7 @@ function Counts() {
 }
 
 function Count({ status }: { status: (typeof TASK_STATUSES)[number] }) {
-  const query = useRead(tasks.list, { query: { status, limit: 1, count_to: MOST_COUNTED } }, { every_ms: EVERY_MS });
+  const query = useRead(tasks.list, { query: { status, limit: 1, count_to: MOST_COUNTED } });
   const total = query.data?.total;
   return (
     <Anchor component={Link} to={`/tasks?status=${status}`} c="inherit" underline="never" className="panel">

@@ -5,13 +5,13 @@ import { usage } from '../../contracts/usage.ts';
 import { useRead } from '../api/queries.ts';
 import { formatCost, formatCount, formatDistance, formatDuration, formatShare } from '../ui/figures.ts';
 
-const EVERY_MS = 30_000;
-const WAITING_MS = 5_000;
+/** The day moves on although nothing happens. */
+const EVERY_MS = 5 * 60_000;
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 3_600_000;
 const NOTHING = { cost: 0, total_in: 0, total_out: 0 };
 
-/** Returns the periods, rounded to the minute, so that polling keeps the same query. */
+/** Returns the periods, rounded to the minute, so that reading again keeps the same query. */
 function periods() {
   const end = (Math.floor(Date.now() / MINUTE_MS) + 1) * MINUTE_MS;
   const to = new Date(end).toISOString();
@@ -28,11 +28,7 @@ export function Today() {
   const [totals = NOTHING] = useRead(usage.get, { query: today }, { every_ms: EVERY_MS }).data?.rows ?? [];
   const tools = useRead(usage.tools, { query: { ...day, most: 200 } }, { every_ms: EVERY_MS }).data?.rows ?? [];
   const [slowest] = tools.toSorted((one, other) => other.p95_ms - one.p95_ms);
-  const oldest = useRead(
-    tasks.list,
-    { query: { status: 'waiting', sort: 'oldest', limit: 1, count_to: 1 } },
-    { every_ms: WAITING_MS },
-  );
+  const oldest = useRead(tasks.list, { query: { status: 'waiting', sort: 'oldest', limit: 1, count_to: 1 } });
   const waiting = oldest.data?.items[0];
   return (
     <SimpleGrid cols={{ base: 2, sm: 4 }} spacing="xs" role="group" aria-label="Today">

@@ -1,9 +1,7 @@
 import { Anchor, Group, Stack, Text } from '@mantine/core';
-import { useEffect, useState } from 'react';
 import { Link } from 'react-router';
 import { runInspection } from '../../contracts/run-inspection.ts';
 import { type Task, type TaskStep, tasks } from '../../contracts/tasks.ts';
-import { isTerminal } from '../../domain/statuses.ts';
 import { useRead } from '../api/queries.ts';
 import { compareUrl, tokensLine } from '../runs/compared.ts';
 import { TextDiff } from '../ui/diff.tsx';
@@ -35,14 +33,8 @@ export function Trials({ task, step, of: ids }: TrialsProps) {
   );
 }
 
-const EVERY_MS = 1_000;
-
 function Trial({ task_id, source, recorded }: { task_id: string; source: Task; recorded: TaskStep }) {
-  const [ended, setEnded] = useState(false);
-  const input = { params: { id: task_id }, query: { include: 'steps' } };
-  const query = useRead(tasks.get, input, ended ? {} : { every_ms: EVERY_MS });
-  const status = query.data?.status;
-  useEffect(() => setEnded(status !== undefined && isTerminal(status)), [status]);
+  const query = useRead(tasks.get, { params: { id: task_id }, query: { include: 'steps' } });
   return (
     <Loaded query={query} what="Loading the trial">
       {(trial) => {

@@ -27,8 +27,6 @@ import {
 } from './compared.ts';
 import { RunCost } from './run-cost.tsx';
 
-const EVERY_MS = 5_000;
-
 /** The page that compares runs: their figures, steps and texts. */
 export default function Compare() {
   const { filters } = useFilters();
@@ -46,7 +44,7 @@ export default function Compare() {
 
 function Comparison({ ids }: { ids: string[] }) {
   const inputs = ids.map((id) => ({ params: { id }, query: { include: 'messages,steps' } }));
-  const queries = useReads(tasks.get, inputs, { every_ms: EVERY_MS });
+  const queries = useReads(tasks.get, inputs);
   const failed = queries.find(({ data, error }) => error && !data);
   if (failed) return <Failure problem={failed.error as ApiProblem} retry={() => void failed.refetch()} />;
   const runs = queries.flatMap(({ data }) => (data ? [data] : []));

@@ -1,4 +1,5 @@
 import { Button, Group, Stack } from '@mantine/core';
+import { useEffect, useState } from 'react';
 import { webhooks } from '../../contracts/webhooks.ts';
 import { useAct, useRead } from '../api/queries.ts';
 import { formatCount } from '../ui/figures.ts';
@@ -6,9 +7,15 @@ import { Code, Status } from '../ui/show.tsx';
 import { Empty, Failure, Loaded } from '../ui/states.tsx';
 import { When } from '../ui/time.tsx';
 
+/** How often a message that is on its way is looked for: attempts are not reported. */
+const EVERY_MS = 5_000;
+
 /** Lists the webhook messages sent at the end of the run, with every attempt. */
 export function Deliveries({ task_id }: { task_id: string }) {
-  const query = useRead(webhooks.list, { params: { id: task_id } }, { every_ms: 5_000 });
+  const [is_pending, setPending] = useState(false);
+  const query = useRead(webhooks.list, { params: { id: task_id } }, is_pending ? { every_ms: EVERY_MS } : {});
+  const pending = query.data?.items.some(({ status }) => status === 'pending') ?? false;
+  useEffect(() => setPending(pending), [pending]);
   const again = useAct(webhooks.redeliver);
   return (
     <Loaded query={query}>

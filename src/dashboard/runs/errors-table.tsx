@@ -12,7 +12,7 @@ type ErrorRow = ApiReply<typeof tasks.errors>[number];
 
 /** Counts the runs of a list by error; each row links to its runs. */
 export function ErrorsTable({ query, choose }: { query: object; choose(error_code: string): void }) {
-  const groups = useRead(tasks.errors, { query }, { every_ms: 5_000 });
+  const groups = useRead(tasks.errors, { query });
   return (
     <Loaded query={groups} what="Loading errors">
       {(rows) =>

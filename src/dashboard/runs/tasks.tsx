@@ -15,8 +15,6 @@ import { taskColumns } from './task-columns.tsx';
 import { TaskFilters } from './task-filters.tsx';
 import { toTaskQuery } from './task-query.ts';
 
-const EVERY_MS = 5_000;
-
 export default function Tasks() {
   const filter_state = useFilters();
   const { group, ...rest } = filter_state.filters;
@@ -34,11 +32,7 @@ export default function Tasks() {
 }
 
 function Found({ wanted }: { wanted: ReturnType<typeof useFilters> }) {
-  const query = useList(
-    tasks.list,
-    { limit: 50, count_to: COUNTED_TASKS, ...toTaskQuery(wanted.filters) },
-    { every_ms: EVERY_MS },
-  );
+  const query = useList(tasks.list, { limit: 50, count_to: COUNTED_TASKS, ...toTaskQuery(wanted.filters) });
   const items = query.items ?? [];
   const selection = useSelection(items);
   const go = (
@@ -74,7 +68,7 @@ function Found({ wanted }: { wanted: ReturnType<typeof useFilters> }) {
 /** Counts the reasons why the listed tasks failed; each code is a filter. */
 function Errors({ wanted: { filters, set } }: { wanted: ReturnType<typeof useFilters> }) {
   const { error_code: chosen, ...rest } = filters;
-  const query = useRead(tasks.errors, { query: errorQuery(rest) }, { every_ms: EVERY_MS });
+  const query = useRead(tasks.errors, { query: errorQuery(rest) });
   if (!query.data || query.data.length === 0) return null;
   return (
     <Group gap={6} role="group" aria-label="Errors" className="errors">

@@ -8,7 +8,8 @@ import { ListTable } from '../ui/list.tsx';
 import { Section } from '../ui/page.tsx';
 import { Empty } from '../ui/states.tsx';
 
-const EVERY_MS = 30_000;
+/** Periods end, although nothing happens. */
+const EVERY_MS = 60_000;
 
 const nameColumn = {
   label: 'Budget',

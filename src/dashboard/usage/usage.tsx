@@ -17,7 +17,7 @@ import { MEASURES, type Measure } from './measures.ts';
 
 const Chart = lazy(() => import('./chart.tsx'));
 
-const EVERY_MS = 30_000;
+const EVERY_MS = 60_000;
 const PERIODS: Record<string, string> = { '1': 'last day', '7': 'last 7 days', '30': 'last 30 days', '90': 'last 90 days' };
 const DAY_MS = 24 * 3_600_000;
 const MINUTE_MS = 60_000;

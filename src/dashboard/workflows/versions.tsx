@@ -14,13 +14,12 @@ import { When } from '../ui/time.tsx';
 import { Changes } from './changes.tsx';
 import { RestoreButton } from './restore.tsx';
 
-const EVERY_MS = 10_000;
 const ORIGINS = { saved: 'saved', run: 'first run' };
 
 /** Lists the versions of a workflow, and the changes of the selected one. */
 export function Versions({ workflow_id }: { workflow_id: string }) {
   const { filters } = useFilters();
-  const query = useList(versions.list, { limit: 50 }, { params: { id: workflow_id }, every_ms: EVERY_MS });
+  const query = useList(versions.list, { limit: 50 }, { params: { id: workflow_id } });
   const scored = useRead(scores.byVersion, { params: { id: workflow_id } });
   const items = query.items ?? [];
   const chosen = Number(filters.version) || items[0]?.number;

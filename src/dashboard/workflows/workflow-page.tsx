@@ -89,7 +89,7 @@ function WorkflowView({ workflow }: { workflow: Workflow }) {
 
 function Run({ workflow }: { workflow: Workflow }) {
   const { state } = useLocation() as { state: { prompt?: string } | null };
-  const last = useRead(tasks.list, { query: { workflow_id: workflow.id, limit: 20, count_to: 1 } }, { every_ms: 5_000 });
+  const last = useRead(tasks.list, { query: { workflow_id: workflow.id, limit: 20, count_to: 1 } });
   // If several runs are open, the one in progress is shown; the others are queued.
   const items = last.data?.items ?? [];
   const task = items.find(({ status }) => status === 'running' || status === 'waiting') ?? items[0];
@@ -124,7 +124,7 @@ function Run({ workflow }: { workflow: Workflow }) {
 }
 
 function History({ id }: { id: string }) {
-  const query = useList(tasks.list, { workflow_id: id, limit: 50, count_to: COUNTED_TASKS }, { every_ms: 5_000 });
+  const query = useList(tasks.list, { workflow_id: id, limit: 50, count_to: COUNTED_TASKS });
   return (
     <ListTable
       query={query}

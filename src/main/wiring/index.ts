@@ -7,6 +7,7 @@ import { auditSender } from '../../api/service/audit-sender.ts';
 import { auditTrail } from '../../api/service/audit-trail.ts';
 import type { DashboardSettings } from '../../api/service/dashboard.ts';
 import { webhookSender } from '../../egress/webhook-sender.ts';
+import { createChangeReaders, createPublishers } from '../../events/changes.ts';
 import { postgresBus } from '../../events/postgres-bus.ts';
 import { redisBus } from '../../events/redis-bus.ts';
 import { withSharedPages } from '../../events/shared-pages.ts';
@@ -110,12 +111,13 @@ export async function openSharedServices(
     REDIS_URL ? redisBus({ url: REDIS_URL, log }) : postgresBus({ connection, pool: database.pool, log }),
     (it) => it.close(),
   );
+  const { publish, publishChange } = createPublishers(bus);
   const store = createStore({
     database,
     keys,
     admins: config.ADMIN_SUBJECTS,
     only_tools: onlyCallsTools(config),
-    publish: (workflow_id, task_id, batch) => bus.announce(workflow_id, { task_id, ...batch }),
+    publish,
   });
   const { parsers, judge } = openParsers(config, resources);
   const egress = openEgress(setting, resources);
@@ -152,6 +154,7 @@ export async function openSharedServices(
     secrets,
     store,
     bus,
+    publishChange,
     runner,
     mcp_packages: openMcpPackages(config, runner),
     model_catalogue: resources.hold(await keepModelCatalogue({ store, log }), (it) => it.stop()),
@@ -247,8 +250,11 @@ export async function openApi(
   const replies = resources.hold(createChatReplies(core, caps), (it) => it.close(CHAT_GRACE_MS));
   // Sessions and tasks share one id format, so the halt notice for a task reaches every API process, too.
   resources.hold(bus.onHalt(replies.stop), (end) => end());
+  const changes = resources.hold(createChangeReaders({ bus, findOwner: store.workflows.findOwner }), (it) => it.close());
   const services = {
     store,
+    changes,
+    publishChange: core.publishChange,
     following: { bus, waiting: measureBudget(createStreamBudget(), core.meters), log: withSharedPages(store.events) },
     isCrowded: core.database.isCrowded,
     runner,

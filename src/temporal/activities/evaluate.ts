@@ -2,6 +2,7 @@ import type { Grade } from '../../contracts/evaluations.ts';
 import { BUDGET_SPENT } from '../../domain/cap-states.ts';
 import { AppError } from '../../domain/errors.ts';
 import { isTerminal } from '../../domain/statuses.ts';
+import type { PublishChange } from '../../events/changes.ts';
 import type { EvaluationStore, OpenResult } from '../../store/runs/evaluations.ts';
 import type { TaskStore } from '../../store/runs/tasks.ts';
 import type { Dispatch } from '../start/orders.ts';
@@ -11,7 +12,10 @@ export interface EvaluatePorts extends GraderPorts {
   evaluations: EvaluationStore;
   tasks: Pick<TaskStore, 'find'>;
   dispatch: Pick<Dispatch, 'evaluate' | 'judge' | 'halt'>;
+  publishChange: PublishChange;
 }
+
+const toDatasetChange = (owner: string) => ({ kind: 'datasets', id: null, owner });
 
 /** The grades that an item waits for: runs of judges, and tool calls, given by the positions of their graders. */
 export interface OutstandingGrades {
@@ -46,6 +50,7 @@ export const beginItemActivity =
     } catch (error) {
       const reason = toRefusal(error);
       await evaluations.settle({ evaluation_id, item_id }, { status: 'error', grades: [], error: reason });
+      ports.publishChange(toDatasetChange(claimed.owner));
       return null;
     }
   };
@@ -70,6 +75,7 @@ export const gradeItemActivity =
     if (open.task_status !== null && !isTerminal(open.task_status)) return 'open';
     if (open.task_status !== 'completed') {
       await evaluations.settle(place, { status: 'error', grades: [], error: withoutAnswer(open) });
+      ports.publishChange(toDatasetChange(open.owner));
       return 'settled';
     }
     const graded: Graded[] = [];
@@ -79,6 +85,7 @@ export const gradeItemActivity =
     const tools = graded.flatMap((one, at) => ('tool' in one ? [at] : []));
     if (judges.length > 0 || tools.length > 0) return { judges, tools, role_queues };
     await evaluations.settle(place, toResult(open, graded));
+    ports.publishChange(toDatasetChange(open.owner));
     return 'settled';
   };
 
@@ -95,9 +102,12 @@ function toResult({ graders }: OpenResult, graded: readonly Graded[]) {
 
 /** Ends an evaluation, and the runs of its items without a result. */
 export const endEvaluationActivity =
-  ({ evaluations, tasks, dispatch }: EvaluatePorts) =>
+  ({ evaluations, tasks, dispatch, publishChange }: EvaluatePorts) =>
   async (evaluation_id: string): Promise<void> => {
-    for (const task_id of await evaluations.end(evaluation_id)) {
+    const ended = await evaluations.end(evaluation_id);
+    const evaluation = await evaluations.find(evaluation_id);
+    if (evaluation) publishChange(toDatasetChange(evaluation.created_by));
+    for (const task_id of ended) {
       const task = await tasks.find(task_id);
       if (task && !isTerminal(task.status)) await dispatch.halt(task_id);
     }

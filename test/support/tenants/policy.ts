@@ -63,6 +63,7 @@ const OPERATIONS: Record<keyof typeof RULES, string[]> = {
       `POST /api/${collection}/import`,
     ]),
     ...['GET /api/export', 'POST /api/import', 'POST /api/mcps/import', 'GET /api/me', 'GET /api/builtin-tools'],
+    'GET /api/changes',
     ...['GET /api/me/settings', 'PUT /api/me/settings', 'GET /api/models/catalogue'],
     ...['GET /api/tasks/errors', 'GET /api/usage', 'GET /api/usage/tools', 'GET /api/usage/models'],
     ...['GET /api/models', 'GET /api/tokens', 'POST /api/tokens', 'GET /api/memories', 'POST /api/memories'],

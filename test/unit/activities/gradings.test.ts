@@ -34,6 +34,7 @@ interface World {
 /** The activities of an evaluation on a record that is an object, with what they wrote. */
 function world({ open = {}, evaluation = null, claimed = {}, task = null, role_queues = false, noted, refusal }: World) {
   const written: [string, unknown][] = [];
+  const changes: object[] = [];
   const ports = {
     evaluations: {
       find: async () => evaluation,
@@ -61,9 +62,10 @@ function world({ open = {}, evaluation = null, claimed = {}, task = null, role_q
       return { verdict: { passed: true, reason: null } };
     },
     public_url: () => null,
+    publishChange: (change: object) => void changes.push(change),
     role_queues,
   } as never;
-  return { ports, written };
+  return { ports, written, changes };
 }
 
 const grade = async (values: World) => {
@@ -103,6 +105,26 @@ describe('an evaluation', () => {
     const { ports, written } = world({ refusal: new AppError('forbidden', 'You may start nothing') });
     expect(await beginItemActivity(ports)('e', 'i')).toBeNull();
     expect(written).toEqual([['settle', { status: 'error', grades: [], error: 'You may start nothing' }]]);
+  });
+});
+
+describe('the stream of changes', () => {
+  const of_ann = [{ kind: 'datasets', id: null, owner: 'ann' }];
+
+  it.each<[string, OpenResult['task_status'], object[]]>([
+    ['a graded item', 'completed', of_ann],
+    ['an item whose run failed', 'failed', of_ann],
+    ['no item whose run continues', 'running', []],
+  ])('reports %s to the owner', async (_, task_status, expected) => {
+    const { ports, changes } = world({ open: { task_status } });
+    await gradeItemActivity(ports)('e', 'i');
+    expect(changes).toEqual(expected);
+  });
+
+  it('reports an item that cannot begin to the owner', async () => {
+    const { ports, changes } = world({ claimed: { owner: 'ann' }, refusal: new AppError('forbidden', 'You may start nothing') });
+    await beginItemActivity(ports)('e', 'i');
+    expect(changes).toEqual(of_ann);
   });
 });
 

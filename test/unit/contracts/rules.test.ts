@@ -236,7 +236,7 @@ describe('helpers of contracts', () => {
     const every = { tag: 'X', idempotent: false };
     const [reading, writing] = [
       { access: 'read', audited: false },
-      { access: 'write', audited: true },
+      { access: 'write', audited: true, shared: false },
     ];
     const one = { ...every, path: '/api/x/{id}', params: IdParams, query: made.get.query };
     const all = { ...every, path: '/api/x', params: made.list.params };
@@ -268,6 +268,12 @@ describe('helpers of contracts', () => {
     for (const { params } of [made.list, made.create]) expect(params.parse({ id: 'x' })).toEqual({});
     expect(made.create.query.parse({ more: 1 })).toEqual({});
     expect(made.get.query.parse({ more: 1 })).toEqual({});
+  });
+
+  it('declare that everybody may read the records, for what changes them', () => {
+    const schemas = { record: z.any(), create: z.any(), update: z.any() };
+    const { create, update, remove, get, list } = crud({ path: '/api/x', noun: 'skill', tag: 'X', shared: true }, schemas);
+    expect([create, update, remove, get, list].map(({ shared }) => shared)).toEqual([true, true, true, undefined, undefined]);
   });
 
   it('list a resource by its own filters, if it has any', () => {

@@ -37,7 +37,8 @@ export function AlertStatus({ alert: { state, enabled, muted_until } }: { alert:
 
 const isMuted = (until: string | null) => until !== null && Date.parse(until) > Date.now();
 
-const HOUR_MS = 3_600_000;
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
 const MUTES: [label: string, ms: number][] = [
   ['Mute for an hour', HOUR_MS],
   ['Mute for a day', 24 * HOUR_MS],
@@ -114,7 +115,7 @@ function Delivery({ event: { muted, delivery_status, delivery_attempts, delivery
 }
 
 function History({ alert: { id, measure } }: { alert: Stored }) {
-  const query = useRead(alerts.events, { params: { id }, query: { limit: 50 } }, { every_ms: 10_000 });
+  const query = useRead(alerts.events, { params: { id }, query: { limit: 50 } }, { every_ms: MINUTE_MS });
   return (
     <Section title="History">
       <Loaded query={query}>

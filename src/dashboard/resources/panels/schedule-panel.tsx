@@ -80,8 +80,11 @@ const FIRES: Column<ApiReply<typeof scheduledAgents.runs>['items'][number]>[] = 
   { label: 'Detail', show: ({ detail }) => detail },
 ];
 
+/** A due time may pass without a run. */
+const EVERY_MS = 60_000;
+
 function Fires({ id }: { id: string }) {
-  const query = useRead(scheduledAgents.runs, { params: { id }, query: { limit: 20 } }, { every_ms: 10_000 });
+  const query = useRead(scheduledAgents.runs, { params: { id }, query: { limit: 20 } }, { every_ms: EVERY_MS });
   return (
     <Section title="History">
       <Loaded query={query}>

@@ -164,6 +164,7 @@ export async function createActivityPorts(
     ...createFirePorts(core, driver),
     dispatch: driver.dispatch,
     evaluations: store.evaluations,
+    publishChange: core.publishChange,
     authorizeEvaluation: createEvaluationCheck(core),
     public_url: core.setting.public_url,
     role_queues: core.setting.config.TEMPORAL_ROLE_QUEUES,
