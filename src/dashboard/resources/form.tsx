@@ -2,9 +2,10 @@ import { Button, Fieldset, Group, Radio, Stack } from '@mantine/core';
 import { type ComponentType, type FormEvent, type ReactNode, useRef, useState } from 'react';
 import type { Scope } from '../../domain/access.ts';
 import type { ApiProblem } from '../api/call.ts';
+import { DraftNotice, useDraft, useKeptDraft } from '../ui/draft.tsx';
 import { Failure } from '../ui/states.tsx';
-import { useUnsaved } from '../ui/unsaved.tsx';
 import { FieldControl } from './controls.tsx';
+import { applyDraft, type FormDraft, findOutdated, toDraft } from './drafts.ts';
 import { adaptField, type Field, type Values } from './fields.ts';
 import { carryEdits, type FieldFault, nameHomeless, toControls, toWire } from './values.ts';
 
@@ -59,6 +60,7 @@ export function ResourceForm({ form, groups = [], submit, needs, Extra, Fill, ch
   return (
     <form ref={element} onSubmit={(event) => void send(event)} noValidate>
       <Stack maw="46rem">
+        <DraftNotice {...form.notice} />
         {Fill && <Fill values={controls} set={set} />}
         {groups.map(({ title, fields: names, either }) => (
           <Fieldset key={title} legend={title}>
@@ -122,16 +124,20 @@ interface FormFacts {
   fields: Field[];
   /** The record; null for a new one. */
   record: Values | null;
-  /** Sends the values. The form then shows the returned record. */
+  /** The place whose draft the form keeps. */
+  place: string;
+  /** Sends the values; resolves to undefined if nothing was saved. The form then shows the saved record. */
   submit(values: Values): Promise<Values | undefined>;
 }
 
 type Form = ReturnType<typeof useForm>;
 
-export function useForm({ fields, record, submit }: FormFacts) {
+export function useForm({ fields, record, place, submit }: FormFacts) {
   const element = useRef<HTMLFormElement>(null);
-  const [controls, setControls] = useState(() => toControls(fields, record));
-  const [clean, setClean] = useState(controls);
+  const draft = useDraft<FormDraft>(place);
+  const restored = draft.restored?.typed ?? null;
+  const [clean, setClean] = useState(() => toControls(fields, record));
+  const [controls, setControls] = useState(() => applyDraft(fields, clean, restored));
   const [faults, setFaults] = useState<readonly FieldFault[]>([]);
   const [problem, setProblem] = useState<ApiProblem | null>(null);
   const [busy, setBusy] = useState(false);
@@ -150,8 +156,8 @@ export function useForm({ fields, record, submit }: FormFacts) {
     setControls((previous) => carryEdits(previous, before, toControls(fields, stored)));
     setClean(toControls(fields, stored));
   };
-  const dirty = !busy && JSON.stringify(controls) !== JSON.stringify(clean);
-  useUnsaved(dirty);
+  const { typed, missing } = toDraft(fields, { controls, clean, restored });
+  useKeptDraft(draft, typed, { holds_more: missing.length > 0, sending: busy });
 
   async function send(event: FormEvent) {
     event.preventDefault();
@@ -162,6 +168,7 @@ export function useForm({ fields, record, submit }: FormFacts) {
     setBusy(true);
     try {
       const stored = await submit(values);
+      if (stored) draft.remove();
       // The reply can contain more than was sent, such as a value that the service inferred.
       if (stored) carry(controls, stored);
       else focus(ALERT);
@@ -179,7 +186,12 @@ export function useForm({ fields, record, submit }: FormFacts) {
     faults,
     problem,
     busy,
-    dirty,
+    notice: {
+      draft,
+      missing: restored?.missing ?? [],
+      outdated: findOutdated(fields, clean, restored),
+      discard: () => setControls(clean),
+    },
     send,
     carry,
     stored: record !== null,
