@@ -46,10 +46,15 @@ it('shows a reply in progress, continues it for another reader, and after its en
   const after = await stored();
   expect(after).toMatchObject({ messages: STOPPED, reply: null });
   expect(events.map(({ type }) => type)).toEqual(expect.arrayContaining(['session', 'delta', 'done']));
-  expect(events.filter(({ type }) => type === 'delta').map(({ content }) => content).join('')).toBe('A beginning');
+  expect(
+    events
+      .filter(({ type }) => type === 'delta')
+      .map(({ content }) => content)
+      .join(''),
+  ).toBe('A beginning');
   expect(events.at(-1)).toMatchObject({ type: 'done', message_id: after.messages[1].id });
   expect((await here.alice.get(stream)).status).toBe(204);
-  const resumed = await here.alice.get(stream, { headers: { 'last-event-id': String(events.at(-1)!.id - 1) } });
+  const resumed = await here.alice.get(stream, { 'last-event-id': String(events.at(-1)!.id - 1) });
   expect(eventsIn(resumed.body)).toEqual(events.slice(-1));
 });
 
@@ -79,7 +84,12 @@ it.each([
   const { stop, whole } = await hanging(writer);
   const stream = stop.replace('/stop', '/stream');
   const events = await follow(other.client, other.token, stream, () => other.client.ok(other.client.post(stop)));
-  expect(events.filter(({ type }) => type === 'delta').map(({ content }) => content).join('')).toBe('A beginning');
+  expect(
+    events
+      .filter(({ type }) => type === 'delta')
+      .map(({ content }) => content)
+      .join(''),
+  ).toBe('A beginning');
   expect(events.at(-1)).toMatchObject({ type: 'done' });
   await whole();
   await Promise.all([writer.api.end('SIGTERM'), other.api.end('SIGTERM')]);

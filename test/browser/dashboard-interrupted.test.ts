@@ -19,7 +19,10 @@ const field = (page: Page, name: string) => page.getByRole('textbox', { name, ex
 /** Lets the service refuse Alice's token from now on, until she signs in again. */
 async function endSignIn(page: Page): Promise<() => Promise<void>> {
   const refuse = (route: any) =>
-    route.fulfill({ status: 401, json: { type: 'about:blank', title: 'Unauthorized', status: 401, detail: 'Expired', code: 'x' } });
+    route.fulfill({
+      status: 401,
+      json: { type: 'about:blank', title: 'Unauthorized', status: 401, detail: 'Expired', code: 'x' },
+    });
   await page.route('**/api/**', refuse);
   return () => page.unroute('**/api/**', refuse);
 }
