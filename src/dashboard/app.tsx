@@ -1,11 +1,13 @@
-import { lazy, Suspense } from 'react';
+import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react';
 import { Route, Routes } from 'react-router';
+import { me } from '../contracts/me.ts';
 import { useSession } from './api/context.tsx';
 import { useChanges } from './api/use-changes.ts';
+import { useRead } from './api/queries.ts';
 import { Overview } from './overview/overview.tsx';
 import { CreateDialogContext } from './resources/creating.ts';
 import { Shell } from './shell/shell.tsx';
-import { SignIn } from './shell/sign-in.tsx';
+import { SignIn, SignInAgain } from './shell/sign-in.tsx';
 import { Broken } from './ui/broken.tsx';
 import { LiveRegion } from './ui/live.tsx';
 import { Nowhere } from './ui/nowhere.tsx';
@@ -35,22 +37,39 @@ const CreateDialog = lazy(() => import('./resources/create-dialog.tsx'));
 const Make = lazy(() => import('./make/make-page.tsx'));
 
 export function App() {
-  const { signed_in } = useSession();
+  const { signed_in, person, screens } = useSession();
   useChanges();
-  if (!signed_in) return <SignIn />;
+  if (!signed_in && person === null) return <SignIn />;
   return (
-    <Shell>
-      <LiveRegion />
-      <LeaveGuard />
-      <Broken>
-        <Suspense fallback={<Loading />}>
-          <CreateDialogContext value={CreateDialog}>
-            <Screens />
-          </CreateDialogContext>
-        </Suspense>
-      </Broken>
-    </Shell>
+    <Identified>
+      {/* Another person gets another screen. */}
+      <Shell key={screens}>
+        <LiveRegion />
+        <LeaveGuard />
+        <Broken>
+          <Suspense fallback={<Loading />}>
+            <CreateDialogContext value={CreateDialog}>
+              <Screens />
+            </CreateDialogContext>
+          </Suspense>
+        </Broken>
+      </Shell>
+      <SignInAgain />
+    </Identified>
   );
+}
+
+/** Waits until the service has said who is signed in, because drafts belong to a person. Without its answer, there are none. */
+function Identified({ children }: { children: ReactNode }) {
+  const { session, signed_in, person } = useSession();
+  const { data, failureCount } = useRead(me.get, {}, { enabled: signed_in });
+  const [opened, setOpened] = useState(false);
+  const id = data?.id;
+  useEffect(() => {
+    if (id !== undefined) session.identify(id);
+  }, [id, session]);
+  if (!opened && (person !== null || failureCount > 0)) setOpened(true);
+  return opened && children;
 }
 
 function Screens() {

@@ -25,6 +25,8 @@ interface Received {
 const received: Received[] = [];
 let answers: Answer[] = [];
 let is_reachable = true;
+/** For each refusal: whether the person signs in again. */
+let signs_in: boolean[] = [];
 const server = createServer(async (request, response) => {
   received.push({ line: `${request.method} ${request.url}`, headers: request.headers, body: await text(request) });
   const { status = 200, headers = {}, body = '{}' } = answers.shift() ?? {};
@@ -61,7 +63,10 @@ function clientOf(...given: Answer[]) {
   const warned: string[] = [];
   const client = createClient({
     token: () => 'hunter2',
-    onRefused: () => void refusals.push('refused'),
+    onRefused: async (token) => {
+      refusals.push(`refused ${token}`);
+      return signs_in.shift() ?? false;
+    },
     onWarned: (warnings) => void warned.push(...warnings.map(({ message }) => message)),
   });
   return { ...client, refusals, warned };
@@ -72,11 +77,12 @@ const ID = '0197a0c4-6b1e-7c3a-9f57-0d2c5a1be001';
 
 describe('an access token that is tried', () => {
   it('is accepted, or refused with the reason', async () => {
-    expect(await checkToken('')).toBe('Enter an access token.');
+    expect(await checkToken('')).toEqual({ refusal: 'Enter an access token.' });
     expect(received).toEqual([]);
-    answers = [json([]), json({ detail: 'Unknown' }, { status: 401 }), json({ detail: 'No database' }, { status: 503 })];
+    const me = { id: 'github:7', provider: 'github', subject: '7', login: 'ada' };
+    answers = [json(me), json({ detail: 'Unknown' }, { status: 401 }), json({ detail: 'No database' }, { status: 503 })];
     expect([await checkToken('hunter2'), await checkToken('hunter3'), await checkToken('hunter2')]).toEqual([
-      ...[null, 'This access token is not valid.', 'No database.'],
+      ...[{ person: 'github:7' }, { refusal: 'This access token is not valid.' }, { refusal: 'No database.' }],
     ]);
     expect(received.map(({ headers }) => headers.authorization)).toEqual(['Bearer hunter2', 'Bearer hunter3', 'Bearer hunter2']);
   });
@@ -91,6 +97,15 @@ describe('the address of a request', () => {
 });
 
 describe('a request of the dashboard', () => {
+  it('is sent again, whole, each time that the person has signed in again after it was refused', async () => {
+    const refused = json({ detail: 'Expired' }, { status: 401 });
+    const { call, refusals } = clientOf(refused, refused, json({ id: ID }));
+    signs_in = [true, true];
+    expect(await call(agents.update, { params: { id: ID }, body: { model: 'm' } })).toEqual({ id: ID });
+    expect(refusals).toHaveLength(2);
+    expect(received.map(({ line, body }) => [line, body])).toEqual(Array(3).fill([`PUT /api/agents/${ID}`, '{"model":"m"}']));
+  });
+
   it('carries the access token, the body, and the tag and key that belong to it', async () => {
     const { call } = clientOf();
     await call(agents.update, { params: { id: ID }, body: { model: 'm' }, if_match: '"7"', idempotency_key: 'order-7' });
@@ -105,7 +120,7 @@ describe('a request of the dashboard', () => {
   });
 
   it('carries no token if nobody has signed in with one', async () => {
-    await createClient({ token: () => null, onRefused() {} }).call(tasks.list);
+    await createClient({ token: () => null, onRefused: async () => false }).call(tasks.list);
     expect(received[0]?.headers.authorization).toBeUndefined();
   });
 
@@ -165,7 +180,7 @@ describe('the warnings of an answer', () => {
 
 describe('a refusal', () => {
   it.each([
-    [401, ['refused']],
+    [401, ['refused hunter2']],
     [403, []],
     [404, []],
     [412, []],

@@ -56,7 +56,7 @@ it('gives every block of code its copy button', () => {
 
 it('guards every form and field that holds text', () => {
   const typed = using(/<(?:form|Textarea|TextInput|TagsInput|NumberInput|PasswordInput|JsonInput|Autocomplete)\b/);
-  const guarded = new Set(using(/useUnsaved\(/));
+  const guarded = new Set(using(/useUnsaved\(|useKeptDraft\(/));
   const exempt = [
     // A question asked before anything can be typed, a file, and what filters a list.
     'shell/sign-in.tsx',
@@ -78,7 +78,7 @@ it('guards every form and field that holds text', () => {
 });
 
 it('asks before it closes a dialog with a half-filled form', () => {
-  expect(using(/<Dialog\b/, 'ui/unsaved.tsx', 'resources/pickers.tsx', 'help/help-button.tsx')).toEqual([]);
+  expect(using(/<Dialog\b/, 'ui/unsaved.tsx', 'resources/pickers.tsx', 'shell/sign-in.tsx', 'help/help-button.tsx')).toEqual([]);
 });
 
 it('sends requests also from a browser that is offline: the service may run on the same computer', () => {

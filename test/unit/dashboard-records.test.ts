@@ -203,7 +203,7 @@ describe('the page that signs a person in', () => {
 
   it('says what ended the last session', () => {
     const [by_cookie, by_token] = [openSession(), openSession(ISSUER, 'hunter2')];
-    for (const session of [by_cookie, by_token]) session.onRefused();
+    for (const session of [by_cookie, by_token]) void session.onRefused(session.token());
     const texts = [openSession(), by_cookie, by_token].map((session) => toText(shown('', session)));
     expect(texts.map((text) => /Your sign-in has ended|no longer valid/.exec(text)?.[0])).toEqual([
       ...[undefined, 'Your sign-in has ended', 'no longer valid'],

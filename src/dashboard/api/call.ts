@@ -57,8 +57,8 @@ export const isStale = (error: unknown) => error instanceof ApiProblem && error.
 
 export interface Access {
   token(): string | null;
-  /** Called if the service no longer accepts the token. */
-  onRefused(): void;
+  /** Called if the service no longer accepts the token that was sent. Resolves to true if the request is to be sent again. */
+  onRefused(token: string | null, signal?: AbortSignal | null): Promise<boolean>;
   /** Called if a write succeeded with warnings. */
   onWarned?(warnings: { path: string; message: string }[]): void;
 }
@@ -77,7 +77,8 @@ export function createClient(access: Access) {
     });
     if (response.ok) return response;
     const problem = await parseProblem(response);
-    if (problem.status === 401) access.onRefused();
+    // A request that was refused has done nothing, so it can be sent again.
+    if (problem.status === 401 && (await access.onRefused(token, init.signal))) return send(path, init);
     throw problem;
   }
 

@@ -14,9 +14,14 @@ const WorldContext = createContext<World | null>(null);
 export function WorldProvider({ session, children }: { session: Session; children: ReactNode }) {
   const [world] = useState(() => ({ session, client: createClient({ ...session, onWarned: showWarnings }) }));
   const [queries] = useState(createQueryClient);
-  // The next person must not see data that this one has read.
   useEffect(() => {
-    const unsubscribe = session.subscribe(() => queries.clear());
+    let [screens, signed_in] = [session.screens(), session.isSignedIn()];
+    const unsubscribe = session.subscribe(() => {
+      // The next person must not see data that this one has read.
+      if (session.screens() !== screens) queries.clear();
+      else if (session.isSignedIn() && !signed_in) void queries.invalidateQueries();
+      [screens, signed_in] = [session.screens(), session.isSignedIn()];
+    });
     return () => void unsubscribe();
   }, [session, queries]);
   return (
@@ -60,7 +65,11 @@ export const useClient = () => useWorld().client;
 
 export function useSession() {
   const { session } = useWorld();
-  // Tests render without a browser: the server's value is the same.
-  const signed_in = useSyncExternalStore(session.subscribe, session.isSignedIn, session.isSignedIn);
-  return { session, signed_in };
+  const signed_in = useValue(session, session.isSignedIn);
+  const person = useValue(session, session.person);
+  const screens = useValue(session, session.screens);
+  return { session, signed_in, person, screens };
 }
+
+/** Tests render without a browser: the server's value is the same. */
+const useValue = <T,>({ subscribe }: Session, get: () => T): T => useSyncExternalStore(subscribe, get, get);

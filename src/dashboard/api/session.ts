@@ -1,3 +1,5 @@
+import { createDrafts } from './drafts.ts';
+
 const KEY = 'perdura.access-token';
 
 export type Session = ReturnType<typeof browserSession>;
@@ -20,7 +22,8 @@ type Ended = 'token' | 'cookie';
 /**
  * The person who uses the dashboard, identified in one of two ways. An access token is kept in this tab, or on this computer if
  * the user chooses so, and is never part of a URL. A sign-in at the issuer is a cookie that no script can read; `issuer` is the
- * service's answer about it.
+ * service's answer about it. If a sign-in ends while a person's screen is open, the screen stays theirs, and the requests that
+ * were refused wait until someone signs in.
  */
 export function browserSession(stores: { tab: Storage; computer: Storage }, issuer: Issuer = NO_ISSUER) {
   const listeners = new Set<() => void>();
@@ -30,31 +33,74 @@ export function browserSession(stores: { tab: Storage; computer: Storage }, issu
   const token = () => stores.tab.getItem(KEY) ?? stores.computer.getItem(KEY);
   let has_cookie = issuer.signed_in;
   let ended: Ended | null = null;
+  let person: string | null = null;
+  let screens = 0;
+  const drafts = createDrafts(stores.computer, () => person);
+  const isSignedIn = () => has_cookie || token() !== null;
+  const refused_requests = new Set<(again: boolean) => void>();
+  const answerRefused = (again: boolean) => {
+    for (const answer of refused_requests) answer(again);
+    refused_requests.clear();
+  };
   const end = (was_refused: boolean) => {
     ended = was_refused ? (token() === null ? 'cookie' : 'token') : null;
     stores.tab.removeItem(KEY);
     stores.computer.removeItem(KEY);
     has_cookie = false;
+  };
+  /** Notes whose screen is open. That of another person is closed, with its requests. */
+  const change = (next: string | null) => {
+    const is_other = person !== null && next !== person;
+    if (is_other) screens += 1;
+    person = next;
+    answerRefused(!is_other);
     notify();
   };
   return {
     token,
     issuer,
-    isSignedIn: () => has_cookie || token() !== null,
-    signIn(access_token: string, keep: boolean) {
+    drafts,
+    isSignedIn,
+    /** The id of the person whose screen is open; null: it is not known. */
+    person: () => person,
+    /** Changes when the screen passes to another person or to nobody, who must see nothing of it. */
+    screens: () => screens,
+    signIn(access_token: string, keep: boolean, whose: string) {
       (keep ? stores.computer : stores.tab).setItem(KEY, access_token);
       ended = null;
-      notify();
+      change(whose);
     },
-    /** Rejects if the service could not end the sign-in; it then continues. */
+    /** Notes the person that the service knows by the token or cookie. */
+    identify(whose: string) {
+      if (whose !== person) change(whose);
+    },
+    /** Rejects if the service could not end the sign-in; it then continues. Removes the person's drafts from this computer. */
     async signOut(): Promise<void> {
       if (has_cookie) {
         const { ok } = await fetch('/auth/logout', { method: 'POST' });
         if (!ok) throw new Error('The service did not end the sign-in');
       }
+      if (person !== null) drafts.removeAll(person);
       end(false);
+      change(null);
     },
-    onRefused: () => end(true),
+    /**
+     * Called with the token of a request that the service refused. Resolves to true once the request can be sent again: the
+     * same person has signed in. Resolves to false if nobody's screen is open, or another person takes it over.
+     */
+    async onRefused(sent: string | null, signal?: AbortSignal | null): Promise<boolean> {
+      // A late refusal of an earlier token must not end the sign-in that replaced it.
+      if (isSignedIn() && sent !== token()) return true;
+      if (isSignedIn()) {
+        end(true);
+        notify();
+      }
+      if (person === null) return false;
+      const answer = Promise.withResolvers<boolean>();
+      refused_requests.add(answer.resolve);
+      signal?.addEventListener('abort', () => answer.reject(signal.reason), { once: true });
+      return answer.promise;
+    },
     /** Returns what the service no longer accepted, if that ended the last session. */
     refusedLast: () => ended,
     subscribe(listener: () => void) {

@@ -47,9 +47,9 @@ function StartForm({ dataset_id, earlier }: StartProps) {
     const body = values as CallInput<typeof evaluations.create>['body'];
     const evaluation = await act.mutateAsync({ params: { id: dataset_id }, ...(body && { body }) });
     void navigate(evaluationUrl(evaluation));
-    return undefined;
+    return evaluation;
   };
-  const form = useForm({ fields, record: null, submit });
+  const form = useForm({ fields, record: null, place: `evaluation:${dataset_id}`, submit });
   return <ResourceForm needs={evaluations.create.access} form={form} submit="Start" />;
 }
 

@@ -38,7 +38,7 @@ export const ALERTS: EditableScreen = {
     min_runs: { label: 'Fewest runs for a failure rate' },
     workflow_id: whereMeasured(OF_RUNS, { control: 'reference', of: 'workflow', none: 'All your workflows' }),
     budget_id: whereMeasured(['budget'], { control: 'reference', of: 'budget', required: true, nullable: false }),
-    webhook_url: { label: 'Webhook URL', placeholder: 'https://…' },
+    webhook_url: { label: 'Webhook URL', placeholder: 'https://…', holds_secret: true },
     muted_until: { control: 'time' },
   },
   Panel: AlertPanel,

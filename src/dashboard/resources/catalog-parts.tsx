@@ -95,6 +95,7 @@ export const MCPS: EditableScreen = {
     connection_config: {
       control: 'nested',
       label: 'Connection',
+      holds_secret: true,
       nested: ({ transport_type }) => CONNECTIONS[transport_type as string] ?? null,
       nested_overrides: {
         url: { control: 'text', label: 'URL' },
@@ -171,7 +172,7 @@ export const KNOWLEDGE_SOURCES: EditableScreen = {
   create: KnowledgeSourceCreate,
   update: KnowledgeSourceUpdate,
   columns: [column.status, text('Type', ({ source_type }) => source_type), column.description, column.tags, column.updated],
-  overrides: { connection_config: { label: 'Connection (JSON)', placeholder: '' } },
+  overrides: { connection_config: { label: 'Connection (JSON)', placeholder: '', holds_secret: true } },
   Panel: SourcePanel,
 };
 

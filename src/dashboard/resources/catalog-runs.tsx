@@ -39,8 +39,15 @@ export const WORKFLOWS: EditableScreen = {
     repo_token_name: { control: 'reference', of: 'token', label: 'Stored token for the repository', none: 'None' },
     repo_url: { label: 'Repository', placeholder: 'https://…' },
     repo_branch: { label: 'Branch' },
-    webhook_url: { label: 'Webhook URL', description: 'Receives a message when a run completes.', placeholder: 'https://…' },
+    // The URLs of some receivers are their credentials.
+    webhook_url: {
+      label: 'Webhook URL',
+      description: 'Receives a message when a run completes.',
+      placeholder: 'https://…',
+      holds_secret: true,
+    },
     error_webhook_url: {
+      holds_secret: true,
       label: 'Error webhook URL',
       description: 'Receives a message when a run fails or is halted.',
       placeholder: 'https://…',

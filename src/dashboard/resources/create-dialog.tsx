@@ -12,7 +12,8 @@ import type { ResourceScreen, Stored } from './resource.ts';
 interface FieldsProps {
   resource: ResourceScreen;
   fields: Field[];
-  submit(values: Values): Promise<undefined>;
+  place: string;
+  submit(values: Values): Promise<Values>;
 }
 
 /** The create form of a resource, in a dialog above the form that refers to it. */
@@ -28,18 +29,18 @@ export default function CreateDialog({ kind, name, close, onCreated: created }: 
     notifications.show({ message: `The ${noun} was created.`, color: 'green' });
     created(record[by]);
     close();
-    return undefined;
+    return record;
   };
   return (
     <GuardedDialog opened onClose={close} title={`New ${noun}`} size="lg">
-      <CreateFields fields={fields} resource={resource} submit={submit} />
+      <CreateFields fields={fields} place={`dialog:${slug}:${name}`} resource={resource} submit={submit} />
     </GuardedDialog>
   );
 }
 
-/** Shows the fields. They are inside the dialog, because the form reports to it whether it has unsaved text. */
-function CreateFields({ resource: { noun, groups, Extra, Fill, endpoints }, fields, submit }: FieldsProps) {
-  const form = useForm({ fields, record: null, submit });
+/** Shows the fields. They are inside the dialog, because the form reports to it whether it has text that no draft keeps. */
+function CreateFields({ resource: { noun, groups, Extra, Fill, endpoints }, fields, place, submit }: FieldsProps) {
+  const form = useForm({ fields, record: null, place, submit });
   const needs = endpoints.create.access;
   return <ResourceForm form={form} groups={groups} submit={`Create ${noun}`} needs={needs} Extra={Extra} Fill={Fill} />;
 }

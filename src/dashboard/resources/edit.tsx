@@ -3,7 +3,7 @@ import { notifications } from '@mantine/notifications';
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useMemo, useState } from 'react';
 import { me } from '../../contracts/me.ts';
-import type { ApiProblem } from '../api/call.ts';
+import { type ApiProblem, requestUrl } from '../api/call.ts';
 import { useRead } from '../api/queries.ts';
 import { Code, Labelled } from '../ui/show.tsx';
 import { Empty, Loaded } from '../ui/states.tsx';
@@ -23,18 +23,27 @@ interface EditProps {
 export function EditForm({ resource, id }: EditProps) {
   const ports = usePorts(resource, id);
   const { data: caller } = useRead(me.get);
+  const place = requestUrl(resource.endpoints.get, { params: { id } });
   const query = useQuery<Version, ApiProblem>({ queryKey: [resource.endpoints.get.operation, 'form', id], queryFn: ports.read });
   return (
     <Loaded query={query}>
       {(version) => {
         const reason = resource.readonly?.(version.value as Stored, caller);
-        return reason ? <Empty>{reason}</Empty> : <Edit resource={resource} ports={ports} version={version} />;
+        return reason ? <Empty>{reason}</Empty> : <Edit resource={resource} ports={ports} version={version} place={place} />;
       }}
     </Loaded>
   );
 }
 
-function Edit({ resource, ports, version }: { resource: EditableScreen; ports: Ports; version: Version }) {
+interface EditorProps {
+  resource: EditableScreen;
+  ports: Ports;
+  version: Version;
+  /** The place whose draft the form keeps. */
+  place: string;
+}
+
+function Edit({ resource, ports, version, place }: EditorProps) {
   const { noun, create, update, overrides, groups, Extra } = resource;
   const fields = useMemo(() => listChangeableFields(create, update, overrides), [create, update, overrides]);
   const [base, setBase] = useState(version);
@@ -49,7 +58,7 @@ function Edit({ resource, ports, version }: { resource: EditableScreen; ports: P
     setBase(saved);
     return saved.value;
   };
-  const form = useForm({ fields, record: version.value, submit });
+  const form = useForm({ fields, record: version.value, place, submit });
   const controlValues = toControls(fields, base.value);
   const untouched = !form.busy && JSON.stringify(form.controls) === JSON.stringify(controlValues);
   // biome-ignore lint/correctness/useExhaustiveDependencies: a newer state is shown when it comes, if nothing has been typed

@@ -57,6 +57,8 @@ export interface Field {
   hidden?: boolean;
   /** True if the field cannot be changed after creation. */
   fixed?: boolean;
+  /** True if what is typed may contain a secret, so that no draft keeps it. */
+  holds_secret?: boolean;
 }
 
 export type Overrides = Record<string, Partial<Field>>;
@@ -184,6 +186,12 @@ export function adaptField(field: Field, values: Values): Field | null {
   if (!field.by) return field;
   const look = field.by.choices[values[field.by.field] as string];
   return look ? { ...field, ...look } : null;
+}
+
+/** True if the field, in any of its looks, or a field in it may hold a secret. */
+export function mayHoldSecret({ nested_overrides, variant_overrides, by, ...field }: Partial<Field>): boolean {
+  const parts = [...Object.values({ ...nested_overrides, ...variant_overrides }), ...Object.values(by?.choices ?? {})];
+  return field.control === 'secret' || field.holds_secret === true || parts.some(mayHoldSecret);
 }
 
 /** Returns the nested fields for the current values. */

@@ -3,9 +3,10 @@ import { type ComponentType, type FormEvent, type ReactNode, useRef, useState } 
 import type { Scope } from '../../domain/access.ts';
 import type { ApiProblem } from '../api/call.ts';
 import { HelpButton } from '../help/help-button.tsx';
+import { DraftNotice, useDraft, useKeptDraft } from '../ui/draft.tsx';
 import { Failure } from '../ui/states.tsx';
-import { useUnsaved } from '../ui/unsaved.tsx';
 import { FieldControl } from './controls.tsx';
+import { applyDraft, type FormDraft, findOutdated, toDraft } from './drafts.ts';
 import { adaptField, type Field, type Values } from './fields.ts';
 import { summarizeFields } from './summary.ts';
 import { carryEdits, type FieldFault, nameHomeless, toControls, toWire } from './values.ts';
@@ -65,6 +66,7 @@ export function ResourceForm({ form, groups = [], submit, needs, Extra, Fill, ch
   return (
     <form ref={element} onSubmit={(event) => void send(event)} noValidate>
       <Stack maw="46rem">
+        <DraftNotice {...form.notice} />
         {Fill && <Fill values={controls} set={set} />}
         {groups.map((group) => (
           <Grouped key={group.title} group={group} form={form} fields={group.fields.flatMap(findFields)}>
@@ -172,16 +174,20 @@ interface FormFacts {
   fields: Field[];
   /** The record; null for a new one. */
   record: Values | null;
-  /** Sends the values. The form then shows the returned record. */
+  /** The place whose draft the form keeps. */
+  place: string;
+  /** Sends the values; resolves to undefined if nothing was saved. The form then shows the saved record. */
   submit(values: Values): Promise<Values | undefined>;
 }
 
 type Form = ReturnType<typeof useForm>;
 
-export function useForm({ fields, record, submit }: FormFacts) {
+export function useForm({ fields, record, place, submit }: FormFacts) {
   const element = useRef<HTMLFormElement>(null);
-  const [controls, setControls] = useState(() => toControls(fields, record));
-  const [clean, setClean] = useState(controls);
+  const draft = useDraft<FormDraft>(place);
+  const restored = draft.restored?.typed ?? null;
+  const [clean, setClean] = useState(() => toControls(fields, record));
+  const [controls, setControls] = useState(() => applyDraft(fields, clean, restored));
   const [faults, setFaults] = useState<readonly FieldFault[]>([]);
   const [problem, setProblem] = useState<ApiProblem | null>(null);
   const [busy, setBusy] = useState(false);
@@ -200,8 +206,8 @@ export function useForm({ fields, record, submit }: FormFacts) {
     setControls((previous) => carryEdits(previous, before, toControls(fields, stored)));
     setClean(toControls(fields, stored));
   };
-  const dirty = !busy && JSON.stringify(controls) !== JSON.stringify(clean);
-  useUnsaved(dirty);
+  const { typed, missing } = toDraft(fields, { controls, clean, restored });
+  useKeptDraft(draft, typed, { holds_more: missing.length > 0, sending: busy });
 
   async function send(event: FormEvent) {
     event.preventDefault();
@@ -212,6 +218,7 @@ export function useForm({ fields, record, submit }: FormFacts) {
     setBusy(true);
     try {
       const stored = await submit(values);
+      if (stored) draft.remove();
       // The reply can contain more than was sent, such as a value that the service inferred.
       if (stored) carry(controls, stored);
       else focus(ALERT);
@@ -229,7 +236,12 @@ export function useForm({ fields, record, submit }: FormFacts) {
     faults,
     problem,
     busy,
-    dirty,
+    notice: {
+      draft,
+      missing: restored?.missing ?? [],
+      outdated: findOutdated(fields, clean, restored),
+      discard: () => setControls(clean),
+    },
     send,
     carry,
     stored: record !== null,

@@ -150,9 +150,10 @@ function CreateForm({ resource, created }: { resource: ResourceScreen; created(r
     const record = (await act.mutateAsync({ body: values })) as Stored;
     notifications.show({ message: `The ${noun} was created.`, color: 'green' });
     created(record);
-    return undefined;
+    return record;
   };
-  const form = useForm({ fields: withGiven, record: null, submit });
+  const place = `${endpoints.create.path}?${search}`;
+  const form = useForm({ fields: withGiven, record: null, place, submit });
   const needs = endpoints.create.access;
   return <ResourceForm form={form} groups={groups} submit={`Create ${noun}`} needs={needs} Extra={Extra} Fill={Fill} />;
 }

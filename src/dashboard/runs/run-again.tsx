@@ -14,7 +14,16 @@ export function RunWithChanges({ task, onSent: sent }: ChangedProps) {
   const workflow = useRead(workflows.get, { params: { id: task.workflow_id } });
   return (
     <Loaded query={workflow} what="Loading the workflow">
-      {(data) => <PromptForm workflow={data} initial={task.prompt} files={task.attachments} label="Run" onSent={sent} />}
+      {(data) => (
+        <PromptForm
+          workflow={data}
+          initial={task.prompt}
+          files={task.attachments}
+          label="Run"
+          place={`again:${task.id}`}
+          onSent={sent}
+        />
+      )}
     </Loaded>
   );
 }

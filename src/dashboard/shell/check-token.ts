@@ -1,14 +1,17 @@
-import { tasks } from '../../contracts/tasks.ts';
+import { me } from '../../contracts/me.ts';
 import { type ApiProblem, createClient } from '../api/call.ts';
 import { sentence } from '../ui/sentence.ts';
 
-/** Returns the reason why nobody can sign in with an access token; null if the service accepts it. */
-export async function checkToken(token: string): Promise<string | null> {
-  if (!token) return 'Enter an access token.';
+type Checked = { person: string } | { refusal: string };
+
+/** Returns whose access token it is, or the reason why nobody can sign in with it. */
+export async function checkToken(token: string): Promise<Checked> {
+  if (!token) return { refusal: 'Enter an access token.' };
   try {
-    await createClient({ token: () => token, onRefused: () => {} }).call(tasks.list, { query: { limit: 1 } });
-    return null;
+    const { id } = await createClient({ token: () => token, onRefused: async () => false }).call(me.get);
+    return { person: id };
   } catch (error) {
-    return (error as ApiProblem).status === 401 ? 'This access token is not valid.' : sentence((error as ApiProblem).message);
+    const { status, message } = error as ApiProblem;
+    return { refusal: status === 401 ? 'This access token is not valid.' : sentence(message) };
   }
 }

@@ -2,56 +2,79 @@ import { Alert, Button, Checkbox, Code, Divider, Paper, PasswordInput, Stack, Te
 import { type FormEvent, useEffect, useState } from 'react';
 import { useSession } from '../api/context.tsx';
 import type { Session } from '../api/session.ts';
+import { Dialog } from '../ui/dialog.tsx';
 import { checkToken } from './check-token.ts';
 
+/** The page of a browser in which nobody has signed in. */
 export function SignIn() {
-  const { token, setToken, keep, setKeep, busy, error, submit } = useSignIn();
-  const { issuer } = useSession().session.issuer;
-  const has_issuer = issuer !== null;
-  const problem = findProblem(issuer);
   useEffect(() => {
     document.title = 'Sign in · Perdura';
   }, []);
   return (
     <Stack component="main" align="center" justify="center" mih="100vh" p="md">
       <Paper withBorder p="xl" w="100%" maw={440}>
-        <form onSubmit={(event) => void submit(event)}>
-          <Stack>
-            <Title order={1}>Sign in to Perdura</Title>
-            {problem && (
-              <Alert color="red" variant="outline" role="alert">
-                {problem}
-              </Alert>
-            )}
-            <AtIssuer />
-            <PasswordInput
-              label="Access token"
-              description="The token that you send to the API as a bearer token."
-              autoComplete="current-password"
-              value={token}
-              onChange={(event) => setToken(event.currentTarget.value)}
-              data-autofocus
-              autoFocus={!has_issuer}
-            />
-            <Checkbox
-              label="Keep on this computer"
-              description="Otherwise the token is removed when you close this tab."
-              checked={keep}
-              onChange={(event) => setKeep(event.currentTarget.checked)}
-            />
-            {error && (
-              <Alert color="red" variant="outline" role="alert">
-                {error}
-              </Alert>
-            )}
-            <Button type="submit" size="sm" loading={busy} variant={has_issuer ? 'default' : 'filled'}>
-              Sign in
-            </Button>
-            <WhereTokensAre />
-          </Stack>
-        </form>
+        <Stack>
+          <Title order={1}>Sign in to Perdura</Title>
+          <SignInForm />
+        </Stack>
       </Paper>
     </Stack>
+  );
+}
+
+/** Asks for another sign-in above the screen of a person whose sign-in has ended. The screen keeps what was typed. */
+export function SignInAgain() {
+  const { signed_in } = useSession();
+  return (
+    <Dialog opened={!signed_in} title="Sign in again">
+      <Stack>
+        <Text>What you typed stays on the screen. What you sent last is sent again after you sign in as the same person.</Text>
+        <SignInForm />
+      </Stack>
+    </Dialog>
+  );
+}
+
+function SignInForm() {
+  const { token, setToken, keep, setKeep, busy, error, submit } = useSignIn();
+  const { issuer } = useSession().session.issuer;
+  const has_issuer = issuer !== null;
+  const problem = findProblem(issuer);
+  return (
+    <form onSubmit={(event) => void submit(event)}>
+      <Stack>
+        {problem && (
+          <Alert color="red" variant="outline" role="alert">
+            {problem}
+          </Alert>
+        )}
+        <AtIssuer />
+        <PasswordInput
+          label="Access token"
+          description="The token that you send to the API as a bearer token."
+          autoComplete="current-password"
+          value={token}
+          onChange={(event) => setToken(event.currentTarget.value)}
+          data-autofocus
+          autoFocus={!has_issuer}
+        />
+        <Checkbox
+          label="Keep on this computer"
+          description="Otherwise the token is removed when you close this tab."
+          checked={keep}
+          onChange={(event) => setKeep(event.currentTarget.checked)}
+        />
+        {error && (
+          <Alert color="red" variant="outline" role="alert">
+            {error}
+          </Alert>
+        )}
+        <Button type="submit" size="sm" loading={busy} variant={has_issuer ? 'default' : 'filled'}>
+          Sign in
+        </Button>
+        <WhereTokensAre />
+      </Stack>
+    </form>
   );
 }
 
@@ -113,10 +136,10 @@ function useSignIn() {
     event.preventDefault();
     const access_token = token.trim();
     setBusy(true);
-    const refusal = await checkToken(access_token);
+    const checked = await checkToken(access_token);
     setBusy(false);
-    setError(refusal);
-    if (!refusal) session.signIn(access_token, keep);
+    if ('refusal' in checked) return setError(checked.refusal);
+    session.signIn(access_token, keep, checked.person);
   }
   return { token, setToken, keep, setKeep, busy, error, submit };
 }

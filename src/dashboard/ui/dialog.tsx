@@ -1,7 +1,9 @@
 import { Modal, type ModalRootProps } from '@mantine/core';
 import { type ReactNode, useEffect, useEffectEvent } from 'react';
 
-interface DialogProps extends Pick<ModalRootProps, 'opened' | 'onClose' | 'size'> {
+interface DialogProps extends Pick<ModalRootProps, 'opened' | 'size'> {
+  /** If absent, the dialog cannot be closed by the user. */
+  onClose?: () => void;
   title: string;
   children: ReactNode;
 }
@@ -33,17 +35,20 @@ function useEscape(opened: boolean, onClose: () => void): void {
   }, [opened]);
 }
 
+const STAY = () => {};
+
 /** A dialog. One may open another. */
 export function Dialog({ opened, onClose, title, size = 'md', children }: DialogProps) {
-  useEscape(opened, onClose);
+  const close = onClose ?? STAY;
+  useEscape(opened, close);
   return (
-    <Modal.Root opened={opened} onClose={onClose} size={size} closeOnEscape={false}>
+    <Modal.Root opened={opened} onClose={close} size={size} closeOnEscape={false}>
       <Modal.Overlay />
       <Modal.Content>
         {/* Without this role, its <header> would count as the banner of the page. */}
         <Modal.Header role="none">
           <Modal.Title>{title}</Modal.Title>
-          <Modal.CloseButton aria-label="Close" />
+          {onClose && <Modal.CloseButton aria-label="Close" />}
         </Modal.Header>
         <Modal.Body>{children}</Modal.Body>
       </Modal.Content>

@@ -46,7 +46,7 @@ export function LeaveGuard() {
 }
 
 /** A dialog that asks before closing if its form is half-filled. */
-export function GuardedDialog({ onClose, children, ...dialog }: ComponentProps<typeof Dialog>) {
+export function GuardedDialog({ onClose, children, ...dialog }: ComponentProps<typeof Dialog> & { onClose(): void }) {
   const [asking, setAsking] = useState(false);
   const [unsaved_keys] = useState(() => new Set<object>());
   const leave = () => {

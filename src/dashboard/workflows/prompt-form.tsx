@@ -7,9 +7,10 @@ import { requestUrl } from '../api/call.ts';
 import { useRefusal } from '../api/may.ts';
 import { useAct } from '../api/queries.ts';
 import { toPromptBody } from '../runs/resent.ts';
+import { DraftNotice, useDraft, useKeptDraft } from '../ui/draft.tsx';
 import { Code } from '../ui/show.tsx';
 import { Failure } from '../ui/states.tsx';
-import { useUnsaved } from '../ui/unsaved.tsx';
+import { isUnsent } from '../ui/unsaved.tsx';
 import { PromptFiles, usePromptFiles } from './prompt-files.tsx';
 
 const BUSY = { enqueue: 'queue the prompt', reject: 'refuse the prompt', interrupt: 'halt the run' };
@@ -26,6 +27,8 @@ interface PromptFormProps {
   label?: string;
   /** Hides the files and the settings that apply to one prompt. */
   plain?: boolean;
+  /** The place whose draft the form keeps; by default, that of the workflow's prompt. */
+  place?: string;
   onSent?(task_id: string): void;
 }
 
@@ -35,14 +38,17 @@ export function PromptForm({
   files = NO_FILES,
   label = 'Send',
   plain = false,
+  place = `prompt:${workflow.id}`,
   onSent: sent,
 }: PromptFormProps) {
   const send = useAct(workflows.prompt);
   const refusal = useRefusal(send.needs);
-  const [prompt, setPrompt] = useState(initial);
+  const draft = useDraft<string>(place);
+  const [prompt, setPrompt] = useState(draft.restored?.typed ?? initial);
   const prompt_files = usePromptFiles(files);
-  const is_begun = (prompt.trim() !== '' && prompt !== initial) || prompt_files.files.some((file) => !files.includes(file));
-  useUnsaved(is_begun && !send.isPending);
+  const has_files = prompt_files.files.some((file) => !files.includes(file));
+  const typed = isUnsent(prompt, initial) ? prompt : null;
+  useKeptDraft(draft, typed, { holds_more: has_files, sending: send.isPending });
   const [effort, setEffort] = useState('');
   const [busy, setBusy] = useState('');
   const running = workflow.status === 'running' || workflow.status === 'waiting';
@@ -58,6 +64,7 @@ export function PromptForm({
   };
   const finishSending = ({ task_id }: { task_id: string }) => {
     setPrompt('');
+    draft.remove();
     prompt_files.clear();
     sent?.(task_id);
   };
@@ -74,6 +81,7 @@ export function PromptForm({
   return (
     <form onSubmit={submit}>
       <Stack gap="xs">
+        <DraftNotice draft={draft} discard={() => setPrompt(initial)} />
         <Textarea
           label="Prompt"
           disabled={refusal !== null}
