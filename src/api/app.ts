@@ -66,6 +66,7 @@ import { runInspectionRoutes } from './routes/run-inspection.ts';
 import { type ScheduleServices, scheduledAgentRoutes } from './routes/scheduled-agents.ts';
 import { scoreRoutes } from './routes/scores.ts';
 import { skillRoutes } from './routes/skills.ts';
+import { systemRoutes } from './routes/system.ts';
 import { type TaskServices, taskRoutes } from './routes/tasks.ts';
 import { tokenRoutes } from './routes/tokens.ts';
 import { transferRoutes } from './routes/transfer.ts';
@@ -108,6 +109,8 @@ export interface Services extends Pick<TaskServices, 'findModelPrice'> {
   sign_in: BrowserSignIn | null;
   audit: AuditTrail;
   checks: Checks;
+  /** Returns the room on the disk of the home folder, in bytes. */
+  measureDisk(): Promise<{ free: number; total: number }>;
   /** The metrics of this process and of the installation. */
   metrics: readonly MetricsSource[];
   replies: ChatServices['replies'];
@@ -278,11 +281,12 @@ const toTrustProxy = (proxy: ApiSettings['trust_proxy']) =>
 function mountResources(
   api: Api,
   services: Services & { attach: Attach; dollar_limits: LimitChecks },
-  { shared_write, limits }: ApiSettings,
+  { shared_write, limits, version }: ApiSettings,
 ): void {
   meRoutes(api, services);
   keyRoutes(api, services);
   auditRoutes(api, services);
+  systemRoutes(api, services, version);
   agentRoutes(api, services, shared_write);
   providerRoutes(api, services, shared_write);
   skillRoutes(api, services, shared_write);

@@ -24,6 +24,7 @@ const CreatePage = lazy(() => import('./resources/pages.tsx').then((it) => ({ de
 const EditPage = lazy(() => import('./resources/pages.tsx').then((it) => ({ default: it.EditPage })));
 const Chat = lazy(() => import('./chat/chat.tsx'));
 const Audit = lazy(() => import('./audit/audit.tsx'));
+const System = lazy(() => import('./system/system.tsx'));
 const Usage = lazy(() => import('./usage/usage.tsx'));
 const Shortcuts = lazy(() => import('./shell/shortcuts.tsx'));
 const McpSignIn = lazy(() => import('./resources/mcp-sign-in.tsx'));
@@ -70,6 +71,7 @@ function Screens() {
       <Route path="/chat/:agent_id" element={<Chat />} />
       <Route path="/chat/:agent_id/:session_id" element={<Chat />} />
       <Route path="/audit" element={<Audit />} />
+      <Route path="/system" element={<System />} />
       <Route path="/usage" element={<Usage />} />
       <Route path="/shortcuts" element={<Shortcuts />} />
       <Route path="/transfer" element={<Transfer />} />

@@ -178,6 +178,7 @@ const OTHERWISE: Record<string, number> = {
   'POST /api/mcps/sign-in': 409,
   // For administrators.
   'GET /api/audit': 403,
+  'GET /api/system': 403,
   'POST /api/models/catalogue': 403,
   // Nothing asks for the token of this world.
   'POST /api/tokens/{id}/grants': 409,

@@ -271,6 +271,7 @@ const ELSEWHERE: Record<string, RegExp> = {
   'the request of a step: test/temporal/run-inspection.test.ts': /\/request$/,
   'spans of the steps and calls: test/unit/timeline.test.ts': /\/timeline$/,
   'events, each of them as recorded: src/contracts/events.ts is compared at the end of each file': /\/stream$/,
+  'the state of the installation: test/temporal/system.test.ts': /\/api\/system$/,
   'requests of everybody, with the status that each was answered with: test/api/audit.test.ts': /\/api\/audit$/,
 };
 

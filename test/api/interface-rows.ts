@@ -289,6 +289,7 @@ export const SETTLED: Row[] = [
     ['DELETE', '/api/keys/{id}', '', '204'],
   ]),
   ...rowsOf('Audit', [['GET', '/api/audit', '', '200; array']]),
+  ...rowsOf('System', [['GET', '/api/system', '', '200; 403 unless administrator']]),
   ...rowsOf('Built-in tools', [['GET', '/api/builtin-tools', '', '200']]),
   ...rowsOf('Scheduled agents', [
     ['POST', '/api/scheduled-agents/{sa_id}/trigger', '', 'runs it now'],

@@ -4110,6 +4110,115 @@ export type StoredTokenUpdate = {
   shared?: boolean;
 };
 
+export type System = {
+  /** Of the process that answers */
+  version: string;
+  /** ISO 8601, UTC */
+  at: string;
+  /** The checks of `GET /health/ready` */
+  checks: {
+    name: string;
+    ok: boolean;
+    detail: string;
+  }[];
+  /** What each worker reports every 10 seconds. One that stops is removed, one that is lost after an hour */
+  workers: {
+    /** null: it could not be read, see `error` */
+    items:
+      | {
+          /** Identifier issued by the service (UUIDv7) */
+          id: string;
+          /** Its process and machine, as the engine names it */
+          name: string;
+          version: string;
+          /** WORKER_BUILD_ID: runs stay on workers of the version they began on */
+          build_id: string | null;
+          /** Which work it does: runs, models, tools */
+          roles: string[];
+          /** How many steps and calls it runs at once */
+          slots: number;
+          /** How many it runs now */
+          used: number;
+          /** Free bytes on the disk of its home */
+          disk_free: number | null;
+          /** ISO 8601, UTC */
+          started_at: string;
+          /** ISO 8601, UTC */
+          seen_at: string;
+          /** It has not reported for 30 seconds: it is lost, or cannot reach the database */
+          silent: boolean;
+        }[]
+      | null;
+    /** Why it could not be read */
+    error: string | null;
+  };
+  queues: {
+    /** null: it could not be read, see `error` */
+    items:
+      | {
+          queue: string;
+          kind: 'workflow' | 'activity';
+          /** Tasks of the engine that wait there, approximately */
+          waiting: number;
+          oldest_seconds: number;
+          /** Workers that ask it for work */
+          workers: number;
+        }[]
+      | null;
+    /** Why it could not be read */
+    error: string | null;
+  };
+  /** The runs of everybody that have not ended */
+  runs: {
+    /** null: it could not be read, see `error` */
+    items:
+      | {
+          status: string;
+          runs: number;
+          oldest_seconds: number;
+        }[]
+      | null;
+    /** Why it could not be read */
+    error: string | null;
+  };
+  storage: {
+    of: 'database' | 'home';
+    used_bytes: number | null;
+    /** null: unknown; a database does not report it */
+    free_bytes: number | null;
+    total_bytes: number | null;
+    /** Why it could not be read */
+    error: string | null;
+  }[];
+  /** The runs of everybody that failed in the last 24 hours, by `error_code`, without what they were about */
+  failures: {
+    /** null: it could not be read, see `error` */
+    items:
+      | {
+          error_code: string;
+          runs: number;
+          /** ISO 8601, UTC */
+          last_at: string;
+          /** At most 5 */
+          newest: {
+            /** Identifier issued by the service (UUIDv7) */
+            task_id: string;
+            /** Of its owner */
+            login: string;
+            /** ISO 8601, UTC */
+            at: string;
+            /** Whether it is the caller's; only its owner can open it */
+            own: boolean;
+          }[];
+        }[]
+      | null;
+    /** Why it could not be read */
+    error: string | null;
+  };
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
+};
+
 export type Task = {
   /** Identifier issued by the service (UUIDv7) */
   id: string;
@@ -6007,6 +6116,8 @@ export interface Operations {
     };
     reply: SkillExportBundle;
   };
+  /** How the installation is: workers, queues, storage, failures */
+  'GET /api/system': { input: object; reply: System };
   /** List runs of the caller's workflows, newest first */
   'GET /api/tasks': {
     input: {

@@ -41,6 +41,7 @@ import { isOnThisMachine, openConnection, openRelayedConnection } from '../../te
 import { createEvaluations } from '../../temporal/client/evaluations.ts';
 import { createSchedules } from '../../temporal/client/schedules.ts';
 import { epochKeeper } from '../../temporal/repair/epoch.ts';
+import { measureDisk } from '../../temporal/repair/sizes.ts';
 import { createDispatch } from '../../temporal/start/dispatch.ts';
 import { settler } from '../../temporal/start/settle.ts';
 import { startsInTurn } from '../../temporal/start/starts.ts';
@@ -262,6 +263,7 @@ export async function openApi(
     models: createModelLists(core),
     model_catalogue: createModelCatalogueService({ store, keeper: core.model_catalogue, fetch: core.egress.configuration.fetch }),
     checks: createChecks(core, driver),
+    measureDisk: () => measureDisk(config.PERDURA_HOME),
     metrics: [core.meters.text, stateSource(core, driver)],
     replies,
     stopReply(session_id: string) {

@@ -149,7 +149,7 @@ const OPERATIONS: Record<keyof typeof RULES, string[]> = {
   begun: ['POST /api/mcps/sign-in'],
   expendable: ['DELETE /api/tokens/{id}', 'DELETE /api/keys/{id}'],
   administered: ['POST /api/models/catalogue'],
-  listed: ['GET /api/tokens/{id}', 'GET /api/keys/{id}', 'GET /api/audit', 'GET /api/budgets/{id}'],
+  listed: ['GET /api/tokens/{id}', 'GET /api/keys/{id}', 'GET /api/audit', 'GET /api/system', 'GET /api/budgets/{id}'],
 };
 
 /** The rule of each operation, such as `GET /api/agents`. An operation that is missing here fails the test. */
