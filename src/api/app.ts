@@ -5,6 +5,8 @@ import Fastify, { type FastifyInstance } from 'fastify';
 import type { BuiltinTool } from '../contracts/builtin-tools.ts';
 import type { Endpoint } from '../contracts/endpoint.ts';
 import type { HostRule } from '../domain/hosts.ts';
+import type { Mailer } from '../egress/mailer.ts';
+import type { SendMessage } from '../egress/message-sender.ts';
 import type { FollowSource } from '../events/follow.ts';
 import type { Judge } from '../guardrails/judge.ts';
 import type { CachedIdentity } from '../identity/cached-identity.ts';
@@ -109,6 +111,8 @@ export interface Services extends Pick<TaskServices, 'findModelPrice'> {
   sign_in: BrowserSignIn | null;
   audit: AuditTrail;
   checks: Checks;
+  mailer: Mailer;
+  sendMessage: SendMessage;
   /** Returns the room on the disk of the home folder, in bytes. */
   measureDisk(): Promise<{ free: number; total: number }>;
   /** The metrics of this process and of the installation. */

@@ -176,6 +176,8 @@ const OTHERWISE: Record<string, number> = {
   'POST /api/mcps/{id}/sign-in': 502,
   // Nobody began it.
   'POST /api/mcps/sign-in': 409,
+  // It has no address.
+  'POST /api/alerts/{id}/test': 409,
   // For administrators.
   'GET /api/audit': 403,
   'GET /api/system': 403,

@@ -247,6 +247,7 @@ export const SETTLED: Row[] = [
     ['GET', '/api/alerts/{id}', '', '200'],
     ['GET', '/api/alerts/{id}/events', '', '200; array'],
     ['PUT', '/api/alerts/{id}', 'any of the fields', '200'],
+    ['POST', '/api/alerts/{id}/test', '', '200; results'],
     ['DELETE', '/api/alerts/{id}', '', '204'],
   ]),
   ...rowsOf('Guardrails', [

@@ -276,10 +276,13 @@ describe('each column shows the field that it names', () => {
     ['budget', '12.3 % spent', '45.7 % spent'],
   ])('in the list and the history of alerts about %s', (measure, measured, threshold) => {
     const event = { at: '2019-03-05T12:11:13.000Z', state: 'firing', value: 12.34, threshold: 45.678, muted: false };
-    const delivery = { delivery_status: 'failed', delivery_attempts: 7, delivery_error: 'Refused' };
-    expect(readCells(the.alertEventColumns(measure), { ...event, ...delivery } as never)).toEqual({
+    const deliveries = [
+      { channel: 'slack', to: 'hooks.slack.com', status: 'failed', attempts: 7, error: 'Refused' },
+      { channel: 'email', to: 'a@b.example', status: 'delivered', attempts: 1, error: null },
+    ];
+    expect(readCells(the.alertEventColumns(measure), { ...event, deliveries } as never)).toEqual({
       ...{ Time: expect.stringContaining('5 Mar 2019'), Change: 'fired', Measured: measured, Threshold: threshold },
-      Message: 'failed7 attempts. Refused',
+      Messages: 'failed slack hooks.slack.com7 attempts. Refuseddelivered email a@b.example',
     });
     const alert = { measure, last_value: 12.34, threshold: 45.678 };
     expect(showNumbers('alerts', alert)).toMatchObject({ Measured: measured, 'Fires at': threshold });

@@ -69,6 +69,7 @@ import { getApiSettings } from './limits.ts';
 import { openMcpPackages } from './mcp-packages.ts';
 import { createMcpProbe } from './mcp-probe.ts';
 import { createMcpSignIns } from './mcp-sign-ins.ts';
+import { createMessageSender, openMailer } from './message-sender.ts';
 import { createModelCatalogueService, keepModelCatalogue } from './model-catalogue.ts';
 import { createModelLists } from './model-lists.ts';
 import { argumentFitter, getParserSettings } from './parsers.ts';
@@ -263,6 +264,8 @@ export async function openApi(
     models: createModelLists(core),
     model_catalogue: createModelCatalogueService({ store, keeper: core.model_catalogue, fetch: core.egress.configuration.fetch }),
     checks: createChecks(core, driver),
+    mailer: openMailer(config),
+    sendMessage: createMessageSender(core),
     measureDisk: () => measureDisk(config.PERDURA_HOME),
     metrics: [core.meters.text, stateSource(core, driver)],
     replies,

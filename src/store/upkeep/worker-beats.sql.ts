@@ -1,7 +1,7 @@
 import { statement } from '../database/statement.ts';
 
 /** The time after which a worker that has not reported no longer counts as working: three missed beats. */
-export const SILENT_SECONDS = 30;
+const SILENT_SECONDS = 30;
 /** The time for which a worker that was lost is still listed. */
 const KEPT_MINUTES = 60;
 

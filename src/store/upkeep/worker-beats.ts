@@ -8,7 +8,7 @@ type SystemWorker = NonNullable<System['workers']['items']>[number];
 type WorkerRow = Omit<SystemWorker, 'started_at' | 'seen_at'> & { started_at: Date; seen_at: Date };
 
 /** What a worker reports of itself. */
-export interface WorkerBeat extends Pick<SystemWorker, 'id' | 'name' | 'version' | 'build_id' | 'slots' | 'used'> {
+interface WorkerBeat extends Pick<SystemWorker, 'id' | 'name' | 'version' | 'build_id' | 'slots' | 'used'> {
   roles: readonly string[];
   /** The free bytes on the disk of its home; null: unknown. */
   disk_free: number | null;

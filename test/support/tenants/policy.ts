@@ -113,6 +113,7 @@ const OPERATIONS: Record<keyof typeof RULES, string[]> = {
     ...['POST /api/scheduled-agents/{id}/backfill', 'GET /api/scheduled-agents/{id}/upcoming'],
     'GET /api/scheduled-agents/{id}/export',
     ...['GET /api/alerts/{id}', 'PUT /api/alerts/{id}', 'DELETE /api/alerts/{id}', 'GET /api/alerts/{id}/events'],
+    'POST /api/alerts/{id}/test',
     ...['GET', 'POST'].map((method) => `${method} /v1/chat/completions/{id}`),
     ...['GET /v1/models/{model}', 'GET /v1/responses/{id}', 'POST /v1/responses/{id}/cancel'],
     ...['PUT /api/tokens/{id}', 'GET /api/tokens/{id}/uses', 'GET /api/tokens/{id}/grants', 'POST /api/tokens/{id}/grants'],
