@@ -107,7 +107,9 @@ const AlertEvent = z
           error: z.string().nullable().meta({ description: 'Of the last attempt' }),
         }),
       )
-      .meta({ description: 'One for each address. `delivery_status` and the like sum them up: pending or failed if one of them is' }),
+      .meta({
+        description: 'One for each address. `delivery_status` and the like sum them up: pending or failed if one of them is',
+      }),
   })
   .meta({ id: 'AlertEvent' });
 export type AlertEvent = z.output<typeof AlertEvent>;

@@ -99,11 +99,7 @@ const toDiscord = ({ head, name, facts, link }: AlertText, { type, timestamp }: 
 });
 
 /** Formats a message about an alert as a chat expects it. */
-export function toChatMessage(
-  channel: 'slack' | 'teams' | 'discord',
-  message: AlertMessage,
-  public_url: string | null,
-): object {
+export function toChatMessage(channel: 'slack' | 'teams' | 'discord', message: AlertMessage, public_url: string | null): object {
   const text = toText(message, public_url);
   switch (channel) {
     case 'slack':

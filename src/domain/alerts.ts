@@ -87,3 +87,6 @@ function toData({ id: alert_id, ...alert }: Subject, fired_at: string): AlertMes
   const { name, measure, threshold, window_minutes, workflow_id, budget_id, value } = alert;
   return { alert_id, name, measure, threshold, window_minutes, workflow_id, budget_id, value, fired_at };
 }
+
+/** Returns where a message goes, for its history: the host of an address, or a recipient. */
+export const showAddress = (url: string): string => (URL.canParse(url) ? new URL(url).host : url);

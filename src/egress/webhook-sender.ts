@@ -58,7 +58,10 @@ interface Post {
 }
 
 /** Posts a message once. Does not follow redirects. */
-export async function postOnce({ fetch, url, headers, body, timeout_ms = TIMEOUT_MS }: Post, signal: AbortSignal): Promise<SendResult> {
+export async function postOnce(
+  { fetch, url, headers, body, timeout_ms = TIMEOUT_MS }: Post,
+  signal: AbortSignal,
+): Promise<SendResult> {
   try {
     const either = AbortSignal.any([signal, AbortSignal.timeout(timeout_ms)]);
     const response = await fetch(url, { method: 'POST', headers, body, redirect: 'manual', signal: either });

@@ -39,7 +39,10 @@ const Redis = z
   );
 const Smtp = z
   .string()
-  .refine((text) => /^smtps?:$/.test(getProtocol(text)), 'smtp://user:password@host:587 or, with TLS from the start, smtps://host:465');
+  .refine(
+    (text) => /^smtps?:$/.test(getProtocol(text)),
+    'smtp://user:password@host:587 or, with TLS from the start, smtps://host:465',
+  );
 const HostAndPort = z
   .string()
   .regex(/^(\[[\da-f:]+\]|[^\s:/]+)(:\d{1,5})?$/i, 'host:port, such as localhost:7233')

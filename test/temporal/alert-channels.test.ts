@@ -97,15 +97,15 @@ describe('an alert tells a chat', () => {
     const [message] = bodies();
     expect(message).toMatchObject({
       type: 'message',
-      attachments: [{ contentType: 'application/vnd.microsoft.card.adaptive', content: { type: 'AdaptiveCard', version: '1.4' } }],
+      attachments: [
+        { contentType: 'application/vnd.microsoft.card.adaptive', content: { type: 'AdaptiveCard', version: '1.4' } },
+      ],
     });
     const { body, actions } = message.attachments[0].content;
     expect(body[0]).toMatchObject({ type: 'TextBlock', text: 'Alert fired' });
     expect(body[1]).toEqual({ type: 'RichTextBlock', inlines: [{ type: 'TextRun', text: HOSTILE }] });
     expect(body[2].facts[0]).toEqual({ title: 'Measured', value: '100 % of the runs failed' });
-    expect(actions).toEqual([
-      { type: 'Action.OpenUrl', title: 'Open the alert', url: `${PUBLIC}/dashboard/alerts/${alert.id}` },
-    ]);
+    expect(actions).toEqual([{ type: 'Action.OpenUrl', title: 'Open the alert', url: `${PUBLIC}/dashboard/alerts/${alert.id}` }]);
   });
 
   it('Discord: an embed that notifies nobody', async () => {
@@ -113,7 +113,11 @@ describe('an alert tells a chat', () => {
     const [message] = bodies();
     expect(message.allowed_mentions).toEqual({ parse: [] });
     expect(message.content).toBeUndefined();
-    expect(message.embeds[0]).toMatchObject({ title: 'Alert fired', url: `${PUBLIC}/dashboard/alerts/${alert.id}`, color: 0xc92a2a });
+    expect(message.embeds[0]).toMatchObject({
+      title: 'Alert fired',
+      url: `${PUBLIC}/dashboard/alerts/${alert.id}`,
+      color: 0xc92a2a,
+    });
     expect(message.embeds[0].description).toContain(String.raw`\<!channel\>`);
     expect(message.embeds[0].description).toContain(String.raw`\@everyone \[x\]\(https\://evil.example\) \*\*Many\*\*`);
     expect(message.embeds[0].fields[1]).toEqual({ name: 'Fires at', value: '50 % of the runs failed', inline: true });
@@ -122,7 +126,12 @@ describe('an alert tells a chat', () => {
   it('and everyone else, each once, also when it is resolved', async () => {
     const webhook = { type: 'webhook', url: receiver.url };
     const slack = { type: 'slack', url: receiver.url };
-    const { workflow_id, alert, event } = await fired([webhook, slack, slack, { type: 'email', to: ['ops@example.com', 'dev@example.com'] }]);
+    const { workflow_id, alert, event } = await fired([
+      webhook,
+      slack,
+      slack,
+      { type: 'email', to: ['ops@example.com', 'dev@example.com'] },
+    ]);
     expect(event.deliveries.map(({ channel, to }: any) => [channel, to])).toEqual([
       ['webhook', new URL(receiver.url).host],
       ['slack', new URL(receiver.url).host],
@@ -146,7 +155,9 @@ describe('an alert tells a chat', () => {
 describe('an alert by e-mail', () => {
   it('says what fired, and where to look, to each recipient alone', async () => {
     const { alert, event } = await fired([{ type: 'email', to: ['ops@example.com', 'dev@example.com'] }]);
-    expect(smtp.mails.map(({ from, to, login }) => ({ from, to, login })).toSorted((a, b) => (a.to[0]! < b.to[0]! ? -1 : 1))).toEqual([
+    expect(
+      smtp.mails.map(({ from, to, login }) => ({ from, to, login })).toSorted((a, b) => (a.to[0]! < b.to[0]! ? -1 : 1)),
+    ).toEqual([
       { from: 'alerts@example.com', to: ['dev@example.com'], login: `perdura ${PASSWORD}` },
       { from: 'alerts@example.com', to: ['ops@example.com'], login: `perdura ${PASSWORD}` },
     ]);
@@ -166,8 +177,12 @@ describe('an alert by e-mail', () => {
   it('is sent again, as the same message, if the server refuses for now', { timeout: 60_000 }, async () => {
     smtp.answers('451 try again later');
     const { event } = await fired([{ type: 'email', to: ['ops@example.com'] }]);
-    expect(event.deliveries).toEqual([{ channel: 'email', to: 'ops@example.com', status: 'delivered', attempts: 2, error: null }]);
-    const [{ id }] = (await here.sql('SELECT id FROM webhook_deliveries WHERE alert_event_id = $1', event.id)) as [{ id: string }];
+    expect(event.deliveries).toEqual([
+      { channel: 'email', to: 'ops@example.com', status: 'delivered', attempts: 2, error: null },
+    ]);
+    const [{ id }] = (await here.sql('SELECT id FROM webhook_deliveries WHERE alert_event_id = $1', event.id)) as [
+      { id: string },
+    ];
     expect(smtp.mails.map(({ headers }) => headers['message-id'])).toEqual([`<${id}@example.com>`]);
   });
 
@@ -219,7 +234,9 @@ describe('the address of a channel', () => {
     const { host } = new URL(receiver.url);
     expect(channels).toEqual([{ type: 'slack', url: expect.stringMatching(new RegExp(`^http://${host}/\\*{8}#[0-9a-f]{8}$`)) }]);
     const changed = await here.alice.ok(
-      here.alice.put(`/api/alerts/${id}`, { channels: [{ type: 'discord', url: 'https://discord.com/api/webhooks/77/kE9zz_q' }, ...channels] }),
+      here.alice.put(`/api/alerts/${id}`, {
+        channels: [{ type: 'discord', url: 'https://discord.com/api/webhooks/77/kE9zz_q' }, ...channels],
+      }),
     );
     expect(JSON.stringify([changed, await here.alice.ok(here.alice.get('/api/alerts'))])).not.toMatch(/9xKq2LmN8vRt5Yw|kE9zz_q/);
     const [row] = (await here.sql('SELECT channels FROM alerts WHERE id = $1', id)) as [{ channels: { url: string }[] }];
@@ -248,7 +265,12 @@ describe('the address of a channel', () => {
 describe('a test of an alert', () => {
   it('sends to each address once and says what came of it', async () => {
     receiver.answers(404);
-    const { id } = await create({ channels: [{ type: 'discord', url: secretUrl() }, { type: 'email', to: ['ops@example.com'] }] });
+    const { id } = await create({
+      channels: [
+        { type: 'discord', url: secretUrl() },
+        { type: 'email', to: ['ops@example.com'] },
+      ],
+    });
     const { results } = await here.alice.ok(here.alice.post(`/api/alerts/${id}/test`));
     expect(results).toEqual([
       { channel: 'discord', to: new URL(receiver.url).host, delivered: false, error: 'The receiver answered 404' },

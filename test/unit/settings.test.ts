@@ -12,9 +12,9 @@ import { loadExternalSettings } from '../../src/main/setting.ts';
 import { createBrowserSignIn } from '../../src/main/wiring/browser-sign-in.ts';
 import { openEgress } from '../../src/main/wiring/egress.ts';
 import { getApiSettings } from '../../src/main/wiring/limits.ts';
-import { openMailer } from '../../src/main/wiring/message-sender.ts';
 import { getPackageSettings } from '../../src/main/wiring/mcp-packages.ts';
 import { getStateSettings } from '../../src/main/wiring/mcp-state.ts';
+import { openMailer } from '../../src/main/wiring/message-sender.ts';
 import { getParserSettings, pageReader } from '../../src/main/wiring/parsers.ts';
 import { getWaits, toolPorts } from '../../src/main/wiring/runs/index.ts';
 import { listAgedSweeps } from '../../src/main/wiring/runs/tidying.ts';
@@ -234,7 +234,8 @@ const ROWS: Partial<Record<keyof Config, Row>> = {
   ],
   SMTP_RECIPIENTS: [
     'ops@third.example, @fourth.example',
-    (config) => ['ops@third.example', 'dev@third.example', 'x@fourth.example'].map((to) => openMailer(config).refusal(to) === null),
+    (config) =>
+      ['ops@third.example', 'dev@third.example', 'x@fourth.example'].map((to) => openMailer(config).refusal(to) === null),
     [true, false, true],
     { SMTP_URL: 'smtp://mail.example', SMTP_FROM: 'alerts@example.com' },
   ],

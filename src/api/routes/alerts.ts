@@ -1,12 +1,11 @@
 import { v7 as uuid } from 'uuid';
 import { type Alert, type AlertChannel, alerts, MOST_ALERTS } from '../../contracts/alerts.ts';
-import { listAddresses, toTestMessage } from '../../domain/alerts.ts';
+import { listAddresses, showAddress, toTestMessage } from '../../domain/alerts.ts';
 import { conflict, foreign, unprocessable } from '../../domain/errors.ts';
 import type { Mailer } from '../../egress/mailer.ts';
 import type { SendMessage } from '../../egress/message-sender.ts';
 import type { Caller } from '../../identity/caller.ts';
 import type { Store } from '../../store/index.ts';
-import { showAddress } from '../../store/resources/alert-channels.ts';
 import { getOwnAlert, refuseForeignWorkflow } from '../checks/owned.ts';
 import type { LimitChecks } from '../checks/priced-limits.ts';
 import { createOnce } from '../http/crud.ts';
@@ -63,7 +62,8 @@ export function alertRoutes(api: Api, { store, dollar_limits, mailer, sendMessag
   mount(api, alerts.test, async ({ params: { id }, signal }, caller) => {
     const alert = await getOwn(id, caller);
     const addresses = listAddresses(await store.alerts.findTargets(id));
-    if (addresses.length === 0) throw conflict('The alert sends its messages nowhere; set `webhook_url` or `channels`', 'no_channel');
+    if (addresses.length === 0)
+      throw conflict('The alert sends its messages nowhere; set `webhook_url` or `channels`', 'no_channel');
     const payload = toTestMessage({ ...alert, value: alert.last_value ?? 0 }, new Date().toISOString());
     const results = addresses.map(async ({ channel, url }) => {
       const message = { id: uuid(), channel, url, payload, owner: caller.key };

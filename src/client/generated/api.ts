@@ -184,6 +184,8 @@ export type Alert = {
   budget_id: string | null;
   /** Receives a message when the alert fires or is resolved */
   webhook_url: string | null;
+  /** Further places that receive a message when the alert fires or is resolved */
+  channels: AlertChannelOutput[];
   enabled: boolean;
   /** Until then nothing is sent; the history continues */
   muted_until: string | null;
@@ -201,6 +203,70 @@ export type Alert = {
   warnings?: Warning[];
 };
 
+export type AlertChannel =
+  | {
+      /** A signed message, as to `webhook_url` */
+      type: 'webhook';
+      /** Replies show only its host, since it may hold a key; send it back as it is shown to keep it */
+      url: string;
+    }
+  | {
+      /** An incoming webhook of Slack */
+      type: 'slack';
+      /** Replies show only its host, since it may hold a key; send it back as it is shown to keep it */
+      url: string;
+    }
+  | {
+      /** A webhook of a workflow in Microsoft Teams */
+      type: 'teams';
+      /** Replies show only its host, since it may hold a key; send it back as it is shown to keep it */
+      url: string;
+    }
+  | {
+      /** A webhook of a channel in Discord */
+      type: 'discord';
+      /** Replies show only its host, since it may hold a key; send it back as it is shown to keep it */
+      url: string;
+    }
+  | {
+      /** An e-mail to each recipient. The operator decides which ones are allowed */
+      type: 'email';
+      /** The recipients */
+      to: string[];
+    };
+
+export type AlertChannelOutput =
+  | {
+      /** A signed message, as to `webhook_url` */
+      type: 'webhook';
+      /** Replies show only its host, since it may hold a key; send it back as it is shown to keep it */
+      url: string;
+    }
+  | {
+      /** An incoming webhook of Slack */
+      type: 'slack';
+      /** Replies show only its host, since it may hold a key; send it back as it is shown to keep it */
+      url: string;
+    }
+  | {
+      /** A webhook of a workflow in Microsoft Teams */
+      type: 'teams';
+      /** Replies show only its host, since it may hold a key; send it back as it is shown to keep it */
+      url: string;
+    }
+  | {
+      /** A webhook of a channel in Discord */
+      type: 'discord';
+      /** Replies show only its host, since it may hold a key; send it back as it is shown to keep it */
+      url: string;
+    }
+  | {
+      /** An e-mail to each recipient. The operator decides which ones are allowed */
+      type: 'email';
+      /** The recipients */
+      to: string[];
+    };
+
 export type AlertCreate = {
   name: string;
   /** failure_rate: percent of the completed and failed runs that failed; spend: US dollars; waiting: minutes that a run has waited for a person; provider_errors: failed requests to models; backlog: runs that wait for their lane; budget: percent of a budget that is spent in its present period, 100 also while runs wait because too little is left */
@@ -217,6 +283,8 @@ export type AlertCreate = {
   budget_id?: string | null;
   /** Receives a message when the alert fires or is resolved */
   webhook_url?: string | null;
+  /** Further places that receive a message when the alert fires or is resolved */
+  channels?: AlertChannel[];
   enabled?: boolean;
   /** Until then nothing is sent; the history continues */
   muted_until?: string | null;
@@ -237,6 +305,28 @@ export type AlertEvent = {
   delivery_attempts: number;
   /** Of the last attempt */
   delivery_error: string | null;
+  /** One for each address. `delivery_status` and the like sum them up: pending or failed if one of them is */
+  deliveries: {
+    channel: 'webhook' | 'slack' | 'teams' | 'discord' | 'email';
+    /** The host or the recipient */
+    to: string;
+    status: 'pending' | 'delivered' | 'failed';
+    attempts: number;
+    /** Of the last attempt */
+    error: string | null;
+  }[];
+};
+
+export type AlertTest = {
+  results: {
+    channel: 'webhook' | 'slack' | 'teams' | 'discord' | 'email';
+    /** The host or the recipient */
+    to: string;
+    delivered: boolean;
+    error: string | null;
+  }[];
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
 };
 
 export type AlertUpdate = {
@@ -250,6 +340,7 @@ export type AlertUpdate = {
   workflow_id?: string | null;
   budget_id?: string | null;
   webhook_url?: string | null;
+  channels?: AlertChannel[];
   enabled?: boolean;
   muted_until?: string | null;
 };
@@ -6600,6 +6691,16 @@ export interface Operations {
   };
   /** Watch a measure of your runs */
   'POST /api/alerts': { input: { body: AlertCreate }; reply: Alert };
+  /** Send a test message to each address of an alert, once */
+  'POST /api/alerts/{id}/test': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+    };
+    reply: AlertTest;
+  };
   /** Upload a file for a prompt */
   'POST /api/attachments': { input: { body: FormData }; reply: Attachment };
   /** Limit what is spent on models in a day, week or month */

@@ -15,7 +15,8 @@ const whereMeasured = (measures: readonly string[], look: Partial<Field>): Parti
 export const ALERTS: EditableScreen = {
   title: 'Alerts',
   noun: 'alert',
-  about: 'A rule about your runs, measured every minute. It sends messages when it fires and when it is resolved: webhooks, Slack, Teams, Discord, e-mail.',
+  about:
+    'A rule about your runs, measured every minute. It sends messages when it fires and when it is resolved: webhooks, Slack, Teams, Discord, e-mail.',
   endpoints: alerts,
   create: AlertCreate,
   update: AlertUpdate,

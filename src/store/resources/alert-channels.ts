@@ -22,12 +22,7 @@ export function unmaskChannels(channels: readonly AlertChannel[], stored: readon
     if (!('url' in channel)) return channel;
     const url = urls.get(channel.url) ?? channel.url;
     if (url.includes(MASK))
-      throw unprocessable([
-        { path: `channels.${at}.url`, message: 'This is how an address is shown; write the address itself' },
-      ]);
+      throw unprocessable([{ path: `channels.${at}.url`, message: 'This is how an address is shown; write the address itself' }]);
     return { ...channel, url };
   });
 }
-
-/** Returns where a message goes, for its history: the host of an address, or a recipient. */
-export const showAddress = (url: string): string => (URL.canParse(url) ? new URL(url).host : url);

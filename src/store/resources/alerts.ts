@@ -9,12 +9,12 @@ import {
   type AlertUpdate,
   KEPT_ALERT_EVENTS,
 } from '../../contracts/alerts.ts';
-import { alertChange, type MeasuredAlert } from '../../domain/alerts.ts';
+import { alertChange, type MeasuredAlert, showAddress } from '../../domain/alerts.ts';
 import type { Prisma, PrismaClient, Alert as Row } from '../../generated/prisma/client.ts';
 import { inTransaction, LONG_STATEMENT_MS, row, rows } from '../database/database.ts';
 import { listPage, type Paging, wireAs } from '../database/page.ts';
 import { translateConstraintErrors } from '../database/resource.ts';
-import { maskChannels, showAddress, unmaskChannels } from './alert-channels.ts';
+import { maskChannels, unmaskChannels } from './alert-channels.ts';
 import * as sql from './alerts.sql.ts';
 
 const NOUN = 'alert';

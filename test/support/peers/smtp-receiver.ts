@@ -73,11 +73,20 @@ export async function startSmtpReceiver() {
 const empty = (): Mail => ({ from: '', to: [], headers: {}, text: '', login: null });
 
 const unquote = (text: string) =>
-  decodeURIComponent(text.replaceAll('%', '=25').replaceAll('=\n', '').replaceAll(/=([0-9A-F]{2})/g, '%$1'));
+  decodeURIComponent(
+    text
+      .replaceAll('%', '=25')
+      .replaceAll('=\n', '')
+      .replaceAll(/=([0-9A-F]{2})/g, '%$1'),
+  );
 
 function parse(lines: string[]): Pick<Mail, 'headers' | 'text'> {
   const end = lines.indexOf('');
-  const unfolded = lines.slice(0, end).join('\n').replaceAll(/\n[ \t]/g, ' ').split('\n');
+  const unfolded = lines
+    .slice(0, end)
+    .join('\n')
+    .replaceAll(/\n[ \t]/g, ' ')
+    .split('\n');
   const headers = Object.fromEntries(
     unfolded.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 2)]),
   );

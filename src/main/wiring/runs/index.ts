@@ -28,8 +28,8 @@ import { type RunContext, type ToolCall, ToolUncertain, ToolUnreachable, unreach
 import { runWithinLimits, toWorkspaceLimits } from '../../../tools/workspace-limits.ts';
 import type { Config } from '../../config.ts';
 import type { RunControl, SharedServices } from '../../core.ts';
-import { createMessageSender } from '../message-sender.ts';
 import { openMcpState } from '../mcp-state.ts';
+import { createMessageSender } from '../message-sender.ts';
 import { argumentFitter, pageReader } from '../parsers.ts';
 import { getContextWindow, getRuntimeOptions, windowKeeper } from '../runtime-options.ts';
 import { createTokenOpener } from '../tool-tokens.ts';
