@@ -5,6 +5,8 @@ import Fastify, { type FastifyInstance } from 'fastify';
 import type { BuiltinTool } from '../contracts/builtin-tools.ts';
 import type { Endpoint } from '../contracts/endpoint.ts';
 import type { HostRule } from '../domain/hosts.ts';
+import type { Mailer } from '../egress/mailer.ts';
+import type { SendMessage } from '../egress/message-sender.ts';
 import type { ChangeReaders, PublishChange } from '../events/changes.ts';
 import type { FollowSource } from '../events/follow.ts';
 import type { Judge } from '../guardrails/judge.ts';
@@ -68,6 +70,7 @@ import { runInspectionRoutes } from './routes/run-inspection.ts';
 import { type ScheduleServices, scheduledAgentRoutes } from './routes/scheduled-agents.ts';
 import { scoreRoutes } from './routes/scores.ts';
 import { skillRoutes } from './routes/skills.ts';
+import { systemRoutes } from './routes/system.ts';
 import { type TaskServices, taskRoutes } from './routes/tasks.ts';
 import { tokenRoutes } from './routes/tokens.ts';
 import { transferRoutes } from './routes/transfer.ts';
@@ -113,6 +116,10 @@ export interface Services extends Pick<TaskServices, 'findModelPrice'> {
   sign_in: BrowserSignIn | null;
   audit: AuditTrail;
   checks: Checks;
+  mailer: Mailer;
+  sendMessage: SendMessage;
+  /** Returns the room on the disk of the home folder, in bytes. */
+  measureDisk(): Promise<{ free: number; total: number }>;
   /** The metrics of this process and of the installation. */
   metrics: readonly MetricsSource[];
   replies: ChatServices['replies'];
@@ -284,12 +291,13 @@ const toTrustProxy = (proxy: ApiSettings['trust_proxy']) =>
 function mountResources(
   api: Api,
   services: Services & { attach: Attach; dollar_limits: LimitChecks },
-  { shared_write, limits }: ApiSettings,
+  { shared_write, limits, version }: ApiSettings,
 ): void {
   meRoutes(api, services);
   changeRoutes(api, services);
   keyRoutes(api, services);
   auditRoutes(api, services);
+  systemRoutes(api, services, version);
   agentRoutes(api, services, shared_write);
   providerRoutes(api, services, shared_write);
   skillRoutes(api, services, shared_write);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ALERT_MEASURES, ALERT_STATES } from '../domain/statuses.ts';
+import { ALERT_CHANNELS, ALERT_MEASURES, ALERT_STATES } from '../domain/statuses.ts';
 import { Id, ListQuery, Name, Timestamp, toPatchSchema, UntaggedQuery, WebUrl } from './common.ts';
 import { endpoint, IdParams } from './endpoint.ts';
 
@@ -8,6 +8,28 @@ export const MOST_ALERTS = 50;
 /** The most events (fired and resolved) that are kept of one alert; older ones are removed. */
 export const KEPT_ALERT_EVENTS = 200;
 const DAYS_MINUTES = 7 * 24 * 60;
+const MOST_CHANNELS = 10;
+const MOST_RECIPIENTS = 10;
+
+const ChannelUrl = WebUrl.max(2_000).meta({
+  description: 'Replies show only its host, since it may hold a key; send it back as it is shown to keep it',
+});
+const byUrl = <T extends string>(type: T, description: string) =>
+  z.object({ type: z.literal(type).meta({ description }), url: ChannelUrl });
+
+export const AlertChannel = z
+  .discriminatedUnion('type', [
+    byUrl('webhook', 'A signed message, as to `webhook_url`'),
+    byUrl('slack', 'An incoming webhook of Slack'),
+    byUrl('teams', 'A webhook of a workflow in Microsoft Teams'),
+    byUrl('discord', 'A webhook of a channel in Discord'),
+    z.object({
+      type: z.literal('email').meta({ description: 'An e-mail to each recipient. The operator decides which ones are allowed' }),
+      to: z.array(z.email().max(254)).min(1).max(MOST_RECIPIENTS).meta({ description: 'The recipients' }),
+    }),
+  ])
+  .meta({ id: 'AlertChannel' });
+export type AlertChannel = z.output<typeof AlertChannel>;
 
 export const AlertCreate = z
   .object({
@@ -33,6 +55,11 @@ export const AlertCreate = z
       .nullable()
       .default(null)
       .meta({ description: 'Receives a message when the alert fires or is resolved' }),
+    channels: z
+      .array(AlertChannel)
+      .max(MOST_CHANNELS)
+      .default([])
+      .meta({ description: 'Further places that receive a message when the alert fires or is resolved' }),
     enabled: z.boolean().default(true),
     muted_until: Timestamp.nullable().default(null).meta({ description: 'Until then nothing is sent; the history continues' }),
   })
@@ -54,6 +81,8 @@ export const Alert = z
   .meta({ id: 'Alert' });
 export type Alert = z.output<typeof Alert>;
 
+const DELIVERY_STATUSES = ['pending', 'delivered', 'failed'] as const;
+
 const AlertEvent = z
   .object({
     id: Id,
@@ -63,14 +92,34 @@ const AlertEvent = z
     muted: z.boolean(),
     at: Timestamp,
     delivery_status: z
-      .enum(['pending', 'delivered', 'failed'])
+      .enum(DELIVERY_STATUSES)
       .nullable()
       .meta({ description: 'pending: more attempts follow; failed: given up; null: nothing was sent' }),
     delivery_attempts: z.int(),
     delivery_error: z.string().nullable().meta({ description: 'Of the last attempt' }),
+    deliveries: z
+      .array(
+        z.object({
+          channel: z.enum(ALERT_CHANNELS),
+          to: z.string().meta({ description: 'The host or the recipient' }),
+          status: z.enum(DELIVERY_STATUSES),
+          attempts: z.int(),
+          error: z.string().nullable().meta({ description: 'Of the last attempt' }),
+        }),
+      )
+      .meta({
+        description: 'One for each address. `delivery_status` and the like sum them up: pending or failed if one of them is',
+      }),
   })
   .meta({ id: 'AlertEvent' });
 export type AlertEvent = z.output<typeof AlertEvent>;
+
+const TestResult = z.object({
+  channel: z.enum(ALERT_CHANNELS),
+  to: z.string().meta({ description: 'The host or the recipient' }),
+  delivered: z.boolean(),
+  error: z.string().nullable(),
+});
 
 const tag = 'Alerts';
 const one = { tag, params: IdParams, reply: Alert };
@@ -110,6 +159,15 @@ export const alerts = {
     summary: 'Delete an alert with its history',
     params: IdParams,
     refuses: [403, 412],
+  }),
+  test: endpoint('POST /api/alerts/{id}/test', {
+    operation: 'test_alert',
+    tag,
+    summary: 'Send a test message to each address of an alert, once',
+    description: 'The messages have the type `alert.test`. They are not repeated, and are not in the history.',
+    params: IdParams,
+    reply: z.object({ results: z.array(TestResult) }).meta({ id: 'AlertTest' }),
+    refuses: [403, 409],
   }),
   events: endpoint('GET /api/alerts/{id}/events', {
     operation: 'list_alert_events',

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { endpoint } from './endpoint.ts';
 
-const Check = z.object({ ok: z.boolean(), detail: z.string() });
+export const Check = z.object({ ok: z.boolean(), detail: z.string() });
 const ToolIsolation = z
   .enum(['namespaces', 'landlock', 'process', 'refused'])
   .describe(

@@ -27,6 +27,7 @@ const CreatePage = lazy(() => import('./resources/pages.tsx').then((it) => ({ de
 const EditPage = lazy(() => import('./resources/pages.tsx').then((it) => ({ default: it.EditPage })));
 const Chat = lazy(() => import('./chat/chat.tsx'));
 const Audit = lazy(() => import('./audit/audit.tsx'));
+const System = lazy(() => import('./system/system.tsx'));
 const Usage = lazy(() => import('./usage/usage.tsx'));
 const Help = lazy(() => import('./help/help-page.tsx'));
 const Shortcuts = lazy(() => import('./shell/shortcuts.tsx'));
@@ -92,6 +93,7 @@ function Screens() {
       <Route path="/chat/:agent_id" element={<Chat />} />
       <Route path="/chat/:agent_id/:session_id" element={<Chat />} />
       <Route path="/audit" element={<Audit />} />
+      <Route path="/system" element={<System />} />
       <Route path="/usage" element={<Usage />} />
       <Route path="/help" element={<Help />} />
       <Route path="/help/:page" element={<Help />} />

@@ -1,4 +1,7 @@
-import type { AlertMeasure, AlertState } from './statuses.ts';
+import type { AlertChannelType, AlertMeasure, AlertState } from './statuses.ts';
+
+/** A place for messages, as people set it. */
+type AlertTarget = { type: Exclude<AlertChannelType, 'email'>; url: string } | { type: 'email'; to: string[] };
 
 /** An alert and the current value of its rule. */
 export interface MeasuredAlert {
@@ -10,6 +13,7 @@ export interface MeasuredAlert {
   workflow_id: string | null;
   budget_id: string | null;
   webhook_url: string | null;
+  channels: AlertTarget[];
   state: AlertState;
   /** The time in ISO 8601. */
   state_since: string;
@@ -18,8 +22,8 @@ export interface MeasuredAlert {
 }
 
 /** The message sent when an alert fires or is resolved, in the shape that Standard Webhooks proposes. */
-interface AlertMessage {
-  type: 'alert.fired' | 'alert.resolved';
+export interface AlertMessage {
+  type: 'alert.fired' | 'alert.resolved' | 'alert.test';
   timestamp: string;
   data: Pick<MeasuredAlert, 'name' | 'measure' | 'threshold' | 'window_minutes' | 'workflow_id' | 'budget_id' | 'value'> & {
     alert_id: string;
@@ -34,8 +38,9 @@ interface AlertChange {
   value: number;
   threshold: number;
   muted: boolean;
-  /** The message to send; null: nothing is sent, because the alert is muted or names no address. */
-  delivery: { url: string; payload: AlertMessage } | null;
+  payload: AlertMessage;
+  /** Where the message is sent; empty if the alert is muted or names no address. */
+  deliveries: { channel: AlertChannelType; url: string }[];
 }
 
 /**
@@ -43,20 +48,45 @@ interface AlertChange {
  * nothing has changed.
  */
 export function alertChange(alert: MeasuredAlert, now: string): AlertChange | null {
-  const { id: alert_id, threshold, value, muted, webhook_url: url } = alert;
+  const { id: alert_id, threshold, value, muted } = alert;
   const state = value >= threshold ? 'firing' : 'ok';
   if (state === alert.state) return null;
-  const delivery = muted || url === null ? null : { url, payload: toAlertMessage(alert, state, now) };
-  return { alert_id, state, value, threshold, muted, delivery };
+  const deliveries = muted ? [] : listAddresses(alert);
+  return { alert_id, state, value, threshold, muted, payload: toAlertMessage(alert, state, now), deliveries };
 }
 
-function toAlertMessage({ id: alert_id, ...alert }: MeasuredAlert, state: AlertState, now: string): AlertMessage {
-  const { name, measure, threshold, window_minutes, workflow_id, budget_id, value, state_since } = alert;
+/** Returns each address once in each form: every recipient of an e-mail has a separate message, which is retried alone. */
+export function listAddresses({ webhook_url, channels }: Pick<MeasuredAlert, 'webhook_url' | 'channels'>) {
+  const signed: AlertTarget[] = webhook_url === null ? [] : [{ type: 'webhook', url: webhook_url }];
+  const all = [...signed, ...channels].flatMap((target) => {
+    const urls = target.type === 'email' ? target.to : [target.url];
+    return urls.map((url) => ({ channel: target.type, url }));
+  });
+  return [...new Map(all.map((address) => [`${address.channel} ${address.url}`, address])).values()];
+}
+
+/** Returns the message that tries the addresses of an alert. */
+export const toTestMessage = (alert: Subject, now: string): AlertMessage => ({
+  type: 'alert.test',
+  timestamp: now,
+  data: toData(alert, now),
+});
+
+function toAlertMessage(alert: MeasuredAlert, state: AlertState, now: string): AlertMessage {
   const is_firing = state === 'firing';
-  const fired_at = is_firing ? now : state_since;
   return {
     type: is_firing ? 'alert.fired' : 'alert.resolved',
     timestamp: now,
-    data: { alert_id, name, measure, threshold, window_minutes, workflow_id, budget_id, value, fired_at },
+    data: toData(alert, is_firing ? now : alert.state_since),
   };
 }
+
+type Subject = Omit<MeasuredAlert, 'webhook_url' | 'channels' | 'state' | 'state_since' | 'muted'>;
+
+function toData({ id: alert_id, ...alert }: Subject, fired_at: string): AlertMessage['data'] {
+  const { name, measure, threshold, window_minutes, workflow_id, budget_id, value } = alert;
+  return { alert_id, name, measure, threshold, window_minutes, workflow_id, budget_id, value, fired_at };
+}
+
+/** Returns where a message goes, for its history: the host of an address, or a recipient. */
+export const showAddress = (url: string): string => (URL.canParse(url) ? new URL(url).host : url);

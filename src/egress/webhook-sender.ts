@@ -2,14 +2,14 @@ import { Webhook } from 'standardwebhooks';
 import { getReason } from '../domain/reason.ts';
 import { isDenied } from './guarded-fetch.ts';
 
-interface WebhookMessage {
+export interface WebhookMessage {
   id: string;
   url: string;
   payload: unknown;
   owner: string;
 }
 
-interface SendResult {
+export interface SendResult {
   delivered: boolean;
   response_status: number | null;
   error: string | null;
@@ -45,20 +45,36 @@ export function webhookSender({ fetch, listSecrets, now = Date.now, timeout_ms =
       'webhook-timestamp': String(Math.floor(timestamp.getTime() / 1000)),
       'webhook-signature': signatures.join(' '),
     };
-    try {
-      const either = AbortSignal.any([signal, AbortSignal.timeout(timeout_ms)]);
-      const response = await fetch(url, { method: 'POST', headers, body, redirect: 'manual', signal: either });
-      await response.body?.cancel();
-      const { ok, status } = response;
-      return {
-        delivered: ok,
-        response_status: status,
-        error: ok ? null : `The receiver answered ${status}`,
-        retry: status !== GONE,
-      };
-    } catch (error) {
-      signal.throwIfAborted();
-      return { delivered: false, response_status: null, error: getReason(error), retry: !isDenied(error) };
-    }
+    return postOnce({ fetch, url, headers, body, timeout_ms }, signal);
   };
+}
+
+interface Post {
+  fetch: typeof globalThis.fetch;
+  url: string;
+  headers: Record<string, string>;
+  body: string;
+  timeout_ms?: number;
+}
+
+/** Posts a message once. Does not follow redirects. */
+export async function postOnce(
+  { fetch, url, headers, body, timeout_ms = TIMEOUT_MS }: Post,
+  signal: AbortSignal,
+): Promise<SendResult> {
+  try {
+    const either = AbortSignal.any([signal, AbortSignal.timeout(timeout_ms)]);
+    const response = await fetch(url, { method: 'POST', headers, body, redirect: 'manual', signal: either });
+    await response.body?.cancel();
+    const { ok, status } = response;
+    return {
+      delivered: ok,
+      response_status: status,
+      error: ok ? null : `The receiver answered ${status}`,
+      retry: status !== GONE,
+    };
+  } catch (error) {
+    signal.throwIfAborted();
+    return { delivered: false, response_status: null, error: getReason(error), retry: !isDenied(error) };
+  }
 }

@@ -37,6 +37,12 @@ const Redis = z
     (text) => /^rediss?:$/.test(getProtocol(text)),
     'redis://host:6379 or, with TLS, rediss://host:6379 (addresses of Sentinel or a cluster are not supported)',
   );
+const Smtp = z
+  .string()
+  .refine(
+    (text) => /^smtps?:$/.test(getProtocol(text)),
+    'smtp://user:password@host:587 or, with TLS from the start, smtps://host:465',
+  );
 const HostAndPort = z
   .string()
   .regex(/^(\[[\da-f:]+\]|[^\s:/]+)(:\d{1,5})?$/i, 'host:port, such as localhost:7233')
@@ -200,6 +206,15 @@ const Variables = z.object({
   READ_SECONDS: z.coerce.number().positive().default(30),
   RECONCILE_SECONDS: z.coerce.number().int().min(5).default(60),
   AUDIT_LOG: z.stringbool().default(false),
+  SMTP_URL: Smtp.optional(),
+  SMTP_FROM: z
+    .string()
+    .regex(/^[^<>@\r\n]*<[^\s<>@]+@[^\s<>@]+>$|^[^\s<>@]+@[^\s<>@]+$/, 'alerts@example.com or Perdura <alerts@example.com>')
+    .optional(),
+  SMTP_RECIPIENTS: List.refine(
+    (entries) => entries.every((entry) => entry === '*' || /^[^\s@]*@[^\s@]+$/.test(entry)),
+    'addresses, domains such as @example.com, or *',
+  ),
   AUDIT_WEBHOOK_URL: WebhookUrl.optional(),
   AUDIT_WEBHOOK_SECRET: SigningSecret.optional(),
   AUDIT_RETENTION_DAYS: z.coerce.number().int().min(0).max(36_500).default(0),
@@ -215,7 +230,10 @@ const Environment = Variables.refine(
     path: ['AUDIT_WEBHOOK_SECRET'],
     message: 'whsec_ and at least 24 bytes in base64, with which AUDIT_WEBHOOK_URL is signed',
   },
-);
+).refine(({ SMTP_URL, SMTP_FROM }) => !SMTP_URL || SMTP_FROM, {
+  path: ['SMTP_FROM'],
+  message: 'the address from which SMTP_URL sends, such as alerts@example.com',
+});
 
 export type Config = z.output<typeof Environment>;
 

@@ -1,6 +1,10 @@
+import { hostname } from 'node:os';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { NativeConnection } from '@temporalio/worker';
+import { v7 as uuid } from 'uuid';
 import { takeLock } from '../embedded/lock-file.ts';
+import { measureDisk } from '../temporal/repair/sizes.ts';
+import { keepBeating } from '../temporal/worker/beats.ts';
 import { keepPrepared, missingParts, prepareEngine } from '../temporal/worker/housekeeping.ts';
 import { countSlots } from '../temporal/worker/slots.ts';
 import { type RunningWorker, selectRoles, startWorker } from '../temporal/worker/worker.ts';
@@ -23,7 +27,27 @@ export async function openWorker(
   resources.hold(unwatch, (end) => end());
   if (hasRole(config, 'runs')) await keepEngine(core, driver, resources);
   else await untilPrepared(core, driver);
-  return resources.hold(await startWorker(ports, settings), (it) => it.stop());
+  const worker = resources.hold(await startWorker(ports, settings), (it) => it.stop());
+  resources.hold(reportWorker(core, worker), (it) => it.stop());
+  return worker;
+}
+
+/** Reports this process and its load while it works, for the page System. */
+function reportWorker({ setting: { config, version }, store, log }: SharedServices, worker: RunningWorker) {
+  const id = uuid();
+  const facts = {
+    id,
+    // The identity that the SDK gives the engine.
+    name: `${process.pid}@${hostname()}`,
+    version,
+    build_id: config.WORKER_BUILD_ID ?? null,
+    roles: config.WORKER_ROLE,
+  };
+  const beat = async () => {
+    const disk = await measureDisk(config.PERDURA_HOME).catch(() => null);
+    await store.workerBeats.beat({ ...facts, ...worker.load(), disk_free: disk?.free ?? null });
+  };
+  return keepBeating({ beat, leave: () => store.workerBeats.leave(id), log });
 }
 
 /** Returns what the environment sets of a worker. */

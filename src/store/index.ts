@@ -66,6 +66,7 @@ import { webhookSecretStore } from './secrets/webhook-secrets.ts';
 import { retentionStore } from './upkeep/retention.ts';
 import { sizeStore } from './upkeep/sizes.ts';
 import { usageStore } from './upkeep/usage.ts';
+import { workerBeatStore } from './upkeep/worker-beats.ts';
 import { workloadStore } from './upkeep/workload.ts';
 
 const PROBE_BYTES = 12_288;
@@ -184,6 +185,7 @@ export function createStore({
     retention: retentionStore({ pool }),
     sizes: sizeStore({ pool }),
     workload: workloadStore({ pool }),
+    workerBeats: workerBeatStore({ pool }),
     usage: usageStore({ pool }),
     scores: scoreStore({ pool, prisma }),
     datasets: datasetStore({ pool, prisma }),

@@ -176,8 +176,11 @@ const OTHERWISE: Record<string, number> = {
   'POST /api/mcps/{id}/sign-in': 502,
   // Nobody began it.
   'POST /api/mcps/sign-in': 409,
+  // It has no address.
+  'POST /api/alerts/{id}/test': 409,
   // For administrators.
   'GET /api/audit': 403,
+  'GET /api/system': 403,
   'POST /api/models/catalogue': 403,
   // Nothing asks for the token of this world.
   'POST /api/tokens/{id}/grants': 409,

@@ -74,9 +74,11 @@ const callReads = (kind: 'tools' | 'models', { owner }: Person): Read[] =>
 const toAlert = (alert: Row) => ({ id: alert.id, last_value: second.measure(record, alert) });
 const toBudget = (budget: Row) => second.toBudget(record, budget, Date.now());
 const toAlertEvent = (event: Row) => {
-  const delivery = record.webhook_deliveries.find(({ alert_event_id }) => alert_event_id === event.id);
-  const attempts = record.webhook_attempts.filter(({ delivery_id }) => delivery_id === delivery?.id);
-  return { id: event.id, value: event.value, threshold: event.threshold, delivery_attempts: attempts.length };
+  const deliveries = record.webhook_deliveries
+    .filter(({ alert_event_id }) => alert_event_id === event.id)
+    .map(({ id }) => ({ attempts: record.webhook_attempts.filter(({ delivery_id }) => delivery_id === id).length }));
+  const delivery_attempts = deliveries.reduce((sum, { attempts }) => sum + attempts, 0);
+  return { id: event.id, value: event.value, threshold: event.threshold, delivery_attempts, deliveries };
 };
 const toMessages = (session: Row) =>
   record.chat_messages
@@ -271,6 +273,7 @@ const ELSEWHERE: Record<string, RegExp> = {
   'the request of a step: test/temporal/run-inspection.test.ts': /\/request$/,
   'spans of the steps and calls: test/unit/timeline.test.ts': /\/timeline$/,
   'events, each of them as recorded: src/contracts/events.ts is compared at the end of each file': /\/stream$/,
+  'the state of the installation: test/temporal/system.test.ts': /\/api\/system$/,
   'requests of everybody, with the status that each was answered with: test/api/audit.test.ts': /\/api\/audit$/,
 };
 

@@ -247,6 +247,7 @@ export const SETTLED: Row[] = [
     ['GET', '/api/alerts/{id}', '', '200'],
     ['GET', '/api/alerts/{id}/events', '', '200; array'],
     ['PUT', '/api/alerts/{id}', 'any of the fields', '200'],
+    ['POST', '/api/alerts/{id}/test', '', '200; results'],
     ['DELETE', '/api/alerts/{id}', '', '204'],
   ]),
   ...rowsOf('Guardrails', [
@@ -289,6 +290,7 @@ export const SETTLED: Row[] = [
     ['DELETE', '/api/keys/{id}', '', '204'],
   ]),
   ...rowsOf('Audit', [['GET', '/api/audit', '', '200; array']]),
+  ...rowsOf('System', [['GET', '/api/system', '', '200; 403 unless administrator']]),
   ...rowsOf('Built-in tools', [['GET', '/api/builtin-tools', '', '200']]),
   ...rowsOf('Scheduled agents', [
     ['POST', '/api/scheduled-agents/{sa_id}/trigger', '', 'runs it now'],

@@ -28,6 +28,8 @@ const SEARCHES = [
 
 /** Their target is out of reach, or they stream. */
 const OTHER_ANSWERS: Record<string, number> = {
+  // For administrators.
+  'GET /api/system': 403,
   'POST /api/mcps/{id}/tools/refresh': 502,
   'POST /api/mcps/{id}/prompts': 502,
   'POST /api/mcps/{id}/prompts/fill': 502,

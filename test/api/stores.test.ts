@@ -624,7 +624,7 @@ describe('an alert', () => {
       webhook_url: null,
     };
     const create = (name: string, of = owner) =>
-      store.alerts.create({ ...values, name, owner: of, enabled: true, muted_until: null } as never);
+      store.alerts.create({ ...values, name, owner: of, channels: [], enabled: true, muted_until: null } as never);
     const [a, b] = [await create('Spent much'), await create('Spent more')];
     await create('Spent', 'somebody else');
     await here.sql(`UPDATE alerts SET state = 'firing', state_since = $2 WHERE owner = $1`, owner, ago(HOUR));

@@ -23,6 +23,7 @@ const screens = [
   '/mcps/sign-in',
   '/transfer',
   '/audit',
+  '/system',
   '/make',
   '/no/such/page',
 ];

@@ -87,7 +87,7 @@ export default [
   {
     id: 'data/redirects-delivered',
     file: 'src/egress/webhook-sender.ts',
-    symbol: 'webhookSender',
+    symbol: 'postOnce',
     text: 'delivered: ok,',
     replacement: 'delivered: status < 400,',
     harm: 'A message that a receiver redirected counts as delivered and is lost.',
@@ -96,7 +96,7 @@ export default [
   {
     id: 'data/refusals-not-retried',
     file: 'src/egress/webhook-sender.ts',
-    symbol: 'webhookSender',
+    symbol: 'postOnce',
     text: 'retry: status !== GONE',
     replacement: 'retry: status >= 500',
     harm: 'A message is lost when the receiver answers 429 or 404 during a deploy.',

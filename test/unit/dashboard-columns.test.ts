@@ -14,6 +14,7 @@ import type * as AlertColumns from '../../src/dashboard/resources/panels/alert-p
 import type * as ErrorColumns from '../../src/dashboard/runs/errors-table.tsx';
 import type * as ScoreColumns from '../../src/dashboard/runs/scores.tsx';
 import type * as TaskColumns from '../../src/dashboard/runs/task-columns.tsx';
+import type * as SystemColumns from '../../src/dashboard/system/system.tsx';
 import type { Column } from '../../src/dashboard/ui/list.tsx';
 import type * as UsageColumns from '../../src/dashboard/usage/columns.tsx';
 import { toCsv } from '../../src/dashboard/usage/csv.ts';
@@ -31,6 +32,7 @@ export { CATALOG } from '${DASHBOARD}/resources/catalog.tsx';
 export { MemoryRouter } from 'react-router';`;
 
 type Loaded = typeof UsageColumns &
+  typeof SystemColumns &
   typeof TaskColumns &
   typeof AlertColumns &
   Pick<typeof BudgetColumns, 'budgetColumns'> &
@@ -188,6 +190,52 @@ describe('each column shows the field that it names', () => {
     });
   });
 
+  it('on the page System', () => {
+    const at = '2019-03-05T12:11:13.000Z';
+    const beat = { silent: false, slots: 211, used: 53, disk_free: 7_000_000, seen_at: at, started_at: at };
+    const worker = { name: '7@host', version: '1.2.3', build_id: null, roles: ['models', 'tools'], ...beat };
+    const { 'Last seen': seen, ...cells } = readCells(the.workerColumns('1.2.3'), worker as never);
+    expect(seen).toMatch(/^5 Mar 2019, .* days ago\)$/);
+    expect(cells).toEqual({
+      ...{ Worker: '7@host', State: 'works', Version: '1.2.3', Does: 'models, tools', Load: '53 of 211 (25 %)' },
+      ...{ 'Free disk': '7.0 MB', Started: expect.stringContaining('5 Mar 2019') },
+    });
+    const other = { ...worker, silent: true, build_id: 'b7', disk_free: null };
+    expect(readCells(the.workerColumns('1.2.4'), other as never)).toMatchObject({
+      ...{ State: 'silent', Version: '1.2.3, not 1.2.4build b7', 'Free disk': '—' },
+    });
+    const queue = { queue: 'perdura', kind: 'activity', waiting: 4_001, oldest_seconds: 61, workers: 3 };
+    const queue_cells = { Queue: 'perdura', Of: 'steps and calls', Waiting: '4,001', Oldest: '1 min 1 s', Workers: '3' };
+    expect(readCells(the.queueColumns, queue as never)).toEqual(queue_cells);
+    expect(readCells(the.queueColumns, { ...queue, waiting: 0, workers: 0 } as never)).toMatchObject({
+      Oldest: '—',
+      Workers: 'none',
+    });
+    expect(readCells(the.runColumns, { status: 'waiting', runs: 1_009, oldest_seconds: 7 })).toEqual({
+      ...{ Status: 'waiting', Runs: '1,009', Oldest: '7.0 s' },
+    });
+    const home = { of: 'home', used_bytes: 3_000_000, free_bytes: 1_000_000, total_bytes: 4_000_000, error: null };
+    expect(readCells(the.storageColumns, home as never)).toEqual({
+      ...{ Of: 'Disk of the home folder', Used: '3.0 MB', Free: '1.0 MB (25 %)' },
+    });
+    const database = { ...home, of: 'database', free_bytes: null, total_bytes: null };
+    expect(readCells(the.storageColumns, database as never)).toMatchObject({ Of: 'Database', Free: '—' });
+    expect(readCells(the.storageColumns, { ...database, used_bytes: null, error: 'Down.' } as never)).toMatchObject({
+      ...{ Used: '—', Free: 'Down.' },
+    });
+    expect(readCells(the.checkColumns, { name: 'engine', ok: false, detail: 'Down.' })).toEqual({
+      ...{ Service: 'engine', State: 'failed', Detail: 'Down.' },
+    });
+    const newest = [
+      { task_id: 't1', login: 'bob', at, own: false },
+      { task_id: 't2', login: 'alice', at, own: true },
+    ];
+    expect(readCells(the.failureColumns, { error_code: 'model_error', runs: 10_007, last_at: at, newest })).toEqual({
+      ...{ Error: 'model_error', Runs: '10,007', Last: expect.stringContaining('5 Mar 2019') },
+      Newest: expect.stringMatching(/^t1 of bob 5 Mar 2019.*t2 5 Mar 2019/),
+    });
+  });
+
   it('in the scores of a run', () => {
     const score = { thumb: null, value: 0.31, note: 'So.', created_at: '2019-03-05T12:11:13.000Z' };
     expect(readCells(the.scoreColumns, score as never)).toEqual({
@@ -228,10 +276,13 @@ describe('each column shows the field that it names', () => {
     ['budget', '12.3 % spent', '45.7 % spent'],
   ])('in the list and the history of alerts about %s', (measure, measured, threshold) => {
     const event = { at: '2019-03-05T12:11:13.000Z', state: 'firing', value: 12.34, threshold: 45.678, muted: false };
-    const delivery = { delivery_status: 'failed', delivery_attempts: 7, delivery_error: 'Refused' };
-    expect(readCells(the.alertEventColumns(measure), { ...event, ...delivery } as never)).toEqual({
+    const deliveries = [
+      { channel: 'slack', to: 'hooks.slack.com', status: 'failed', attempts: 7, error: 'Refused' },
+      { channel: 'email', to: 'a@b.example', status: 'delivered', attempts: 1, error: null },
+    ];
+    expect(readCells(the.alertEventColumns(measure), { ...event, deliveries } as never)).toEqual({
       ...{ Time: expect.stringContaining('5 Mar 2019'), Change: 'fired', Measured: measured, Threshold: threshold },
-      Message: 'failed7 attempts. Refused',
+      Messages: 'failed slack hooks.slack.com7 attempts. Refuseddelivered email a@b.example',
     });
     const alert = { measure, last_value: 12.34, threshold: 45.678 };
     expect(showNumbers('alerts', alert)).toMatchObject({ Measured: measured, 'Fires at': threshold });

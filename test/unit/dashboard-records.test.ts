@@ -58,22 +58,22 @@ describe('the history of an alert', () => {
   };
   const event = (id: string, more: object) => ({
     ...{ id, at: at(7), state: 'firing', value: 11, threshold: 5, muted: false },
-    ...{ delivery_status: null, delivery_attempts: 0, delivery_error: null, ...more },
+    ...{ deliveries: [], ...more },
   });
   const shown = (...events: object[]) =>
     toText(the.render(the.AlertPanel, { props: { record: alert }, replies: { list_alert_events: page(events) } }));
 
   it('says of each change whether its message arrived, or why there was none', () => {
     const text = shown(
-      event('e1', { delivery_status: 'failed', delivery_attempts: 13, delivery_error: 'Refused' }),
-      event('e2', { delivery_status: 'delivered', delivery_attempts: 2 }),
+      event('e1', { deliveries: [{ channel: 'webhook', to: 'a.example', status: 'failed', attempts: 13, error: 'Refused' }] }),
+      event('e2', { deliveries: [{ channel: 'slack', to: 'b.example', status: 'delivered', attempts: 2, error: null }] }),
       event('e3', { muted: true }),
       event('e4', { state: 'ok', value: 4 }),
     );
-    expect(text).toMatch(/fired 11 pending 5 pending failed 13 attempts\. Refused/);
-    expect(text).toMatch(/fired 11 pending 5 pending delivered \d/);
+    expect(text).toMatch(/fired 11 pending 5 pending failed webhook a\.example 13 attempts\. Refused/);
+    expect(text).toMatch(/fired 11 pending 5 pending delivered slack b\.example/);
     expect(text).toMatch(/fired 11 pending 5 pending muted/);
-    expect(text).toMatch(/resolved 4 pending 5 pending none: no webhook URL/);
+    expect(text).toMatch(/resolved 4 pending 5 pending none: no address/);
     expect(text).not.toContain('2 attempts');
     expect(shown()).toContain('It has not fired yet.');
   });

@@ -14,8 +14,10 @@ const PLACES = {
   'main/wiring/runs/tools.ts': ['configuration', 'limits'],
   // Repositories; the operator's object store.
   'main/wiring/runs/workspaces.ts': ['configuration', 'objects'],
-  // What models choose (web_fetch); webhooks; the search endpoint.
-  'main/wiring/runs/index.ts': ['configuration', 'installation', 'tools'],
+  // What models choose (web_fetch); the search endpoint.
+  'main/wiring/runs/index.ts': ['installation', 'tools'],
+  // Webhooks, and messages to chats.
+  'main/wiring/message-sender.ts': ['configuration'],
   // Knowledge sources; the sandbox's proxy: custom tools, bash, stdio MCP servers; the API's own port; embeddings.
   'main/wiring/index.ts': ['configuration', 'installation', 'own_ports', 'tools_allow'],
   // Readiness asks the operator's object store.
@@ -40,6 +42,7 @@ const DIALS: Record<string, string> = {
   'egress/counted-fetch.ts': 'counts what the fetch it is given brings',
   'main/wiring/egress.ts': "the operator's default runtime, embeddings, search endpoint, identity provider and object store",
   'egress/guarded-fetch.ts': 'dials by dialEgress',
+  'egress/mailer.ts': "the operator's mail server",
   'egress/redirects.ts': 'follows by the fetch it is given',
   'egress/request-fetch.ts': 'asks by the dispatcher it is given',
   'embedded/backup.ts': "the installation's own Postgres",
@@ -73,9 +76,9 @@ const DIALS: Record<string, string> = {
 };
 /** Modules whose values open connections, and those values. Temporal's own clients know the operator's address alone. */
 const DIALLING =
-  /^(node:(net|tls|http|https|http2|dgram)|undici|pg|ioredis|openai|@anthropic-ai\/sdk|@modelcontextprotocol\/.*)$/;
+  /^(node:(net|tls|http|https|http2|dgram)|undici|nodemailer|pg|ioredis|openai|@anthropic-ai\/sdk|@modelcontextprotocol\/.*)$/;
 const DIALLER =
-  /\b(connect|createConnection|request|get|fetch|Agent|Socket|pg|Redis|OpenAI|AzureOpenAI|Anthropic|Client|\w+ClientTransport|net|https?|tls)\b/;
+  /\b(connect|createConnection|request|get|fetch|Agent|Socket|pg|Redis|OpenAI|AzureOpenAI|Anthropic|Client|\w+ClientTransport|createTransport|net|https?|tls)\b/;
 /** A fetch that was handed in goes by the same name. */
 const OWN_FETCH = /[{,]\s*fetch\b\s*[,}?:]/;
 

@@ -76,6 +76,7 @@ const MAY: Record<string, string[]> = {
     'domain/commented-json',
     'domain/exact-json',
     'domain/unseen',
+    'domain/sizes',
     'npm:',
   ],
 };

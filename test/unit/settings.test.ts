@@ -14,6 +14,7 @@ import { openEgress } from '../../src/main/wiring/egress.ts';
 import { getApiSettings } from '../../src/main/wiring/limits.ts';
 import { getPackageSettings } from '../../src/main/wiring/mcp-packages.ts';
 import { getStateSettings } from '../../src/main/wiring/mcp-state.ts';
+import { openMailer } from '../../src/main/wiring/message-sender.ts';
 import { getParserSettings, pageReader } from '../../src/main/wiring/parsers.ts';
 import { getWaits, toolPorts } from '../../src/main/wiring/runs/index.ts';
 import { listAgedSweeps } from '../../src/main/wiring/runs/tidying.ts';
@@ -219,6 +220,25 @@ const ROWS: Partial<Record<keyof Config, Row>> = {
     7_001,
   ],
   WEBHOOK_SECRET: [`whsec_${'7'.repeat(40)}`, installed((it) => it.webhook_secret), `whsec_${'7'.repeat(40)}`],
+  SMTP_URL: [
+    'smtps://mail.example:465',
+    (config) => openMailer(config).refusal('ops@example.com'),
+    null,
+    { SMTP_FROM: 'alerts@example.com' },
+  ],
+  SMTP_FROM: [
+    'Perdura <alerts@other.example>',
+    (config) => openMailer(config).refusal('ops@other.example'),
+    null,
+    { SMTP_URL: 'smtp://mail.example' },
+  ],
+  SMTP_RECIPIENTS: [
+    'ops@third.example, @fourth.example',
+    (config) =>
+      ['ops@third.example', 'dev@third.example', 'x@fourth.example'].map((to) => openMailer(config).refusal(to) === null),
+    [true, false, true],
+    { SMTP_URL: 'smtp://mail.example', SMTP_FROM: 'alerts@example.com' },
+  ],
   PATH: ['/opt/bin', (config) => getCheckoutSettings(config).path, '/opt/bin'],
   REPO_CA_FILE: ['/etc/ca.pem', (config) => getCheckoutSettings(config).ca_file, '/etc/ca.pem'],
   REPO_MAX_FILES: ['17', (config) => getCheckoutSettings(config).max_files, 17],

@@ -1,5 +1,9 @@
-import { type Alert, alerts, MOST_ALERTS } from '../../contracts/alerts.ts';
+import { v7 as uuid } from 'uuid';
+import { type Alert, type AlertChannel, alerts, MOST_ALERTS } from '../../contracts/alerts.ts';
+import { listAddresses, showAddress, toTestMessage } from '../../domain/alerts.ts';
 import { conflict, foreign, unprocessable } from '../../domain/errors.ts';
+import type { Mailer } from '../../egress/mailer.ts';
+import type { SendMessage } from '../../egress/message-sender.ts';
 import type { Caller } from '../../identity/caller.ts';
 import type { Store } from '../../store/index.ts';
 import { getOwnAlert, refuseForeignWorkflow } from '../checks/owned.ts';
@@ -11,9 +15,11 @@ import { toReply } from '../http/validate.ts';
 interface Services {
   store: Store;
   dollar_limits: LimitChecks;
+  mailer: Pick<Mailer, 'refusal'>;
+  sendMessage: SendMessage;
 }
 
-export function alertRoutes(api: Api, { store, dollar_limits }: Services): void {
+export function alertRoutes(api: Api, { store, dollar_limits, mailer, sendMessage }: Services): void {
   const getOwn = getOwnAlert(store);
   const current = async ({ params }: { params: unknown }, caller: Caller) =>
     toReply(alerts.get.reply, await getOwn((params as { id: string }).id, caller));
@@ -24,6 +30,7 @@ export function alertRoutes(api: Api, { store, dollar_limits }: Services): void 
     createOnce<Alert>(reserved_id, store.alerts.find, async () => {
       if (body.workflow_id) await refuseForeignWorkflow(store, body.workflow_id, caller);
       await refuseWrongBudget(store, body, caller);
+      refuseRecipients(mailer, body.channels);
       warn(...(await dollar_limits.checkSpendAlert(body, caller)));
       if ((await store.alerts.countOwned(caller.key)) >= MOST_ALERTS)
         throw conflict(`You have ${MOST_ALERTS} alerts, the most that one person may have; delete one first`, 'alerts_limit');
@@ -37,6 +44,7 @@ export function alertRoutes(api: Api, { store, dollar_limits }: Services): void 
       const before = await getOwn(id, caller);
       if (body.workflow_id) await refuseForeignWorkflow(store, body.workflow_id, caller);
       await refuseWrongBudget(store, { ...before, ...body }, caller);
+      refuseRecipients(mailer, body.channels ?? []);
       warn(...(await dollar_limits.checkSpendAlert({ ...before, ...body }, caller)));
       return store.alerts.update(id, body);
     },
@@ -51,10 +59,34 @@ export function alertRoutes(api: Api, { store, dollar_limits }: Services): void 
     },
     { current },
   );
+  mount(api, alerts.test, async ({ params: { id }, signal }, caller) => {
+    const alert = await getOwn(id, caller);
+    const addresses = listAddresses(await store.alerts.findTargets(id));
+    if (addresses.length === 0)
+      throw conflict('The alert sends its messages nowhere; set `webhook_url` or `channels`', 'no_channel');
+    const payload = toTestMessage({ ...alert, value: alert.last_value ?? 0 }, new Date().toISOString());
+    const results = addresses.map(async ({ channel, url }) => {
+      const message = { id: uuid(), channel, url, payload, owner: caller.key };
+      const { delivered, error } = await sendMessage(message, signal);
+      return { channel, to: showAddress(url), delivered, error };
+    });
+    return { results: await Promise.all(results) };
+  });
   mount(api, alerts.events, async ({ params: { id }, query }, caller) => {
     await getOwn(id, caller);
     return store.alerts.listEvents(id, query);
   });
+}
+
+/** Throws if the operator does not allow e-mail to one of the recipients. */
+function refuseRecipients(mailer: Pick<Mailer, 'refusal'>, channels: readonly AlertChannel[]): void {
+  const faults = channels.flatMap((channel, at) =>
+    channel.type === 'email'
+      ? channel.to.map((address, nth) => ({ path: `channels.${at}.to.${nth}`, message: mailer.refusal(address) }))
+      : [],
+  );
+  const refusals = faults.flatMap(({ path, message }) => (message === null ? [] : [{ path, message }]));
+  if (refusals.length > 0) throw unprocessable(refusals);
 }
 
 type Watched = Pick<Alert, 'measure' | 'workflow_id' | 'budget_id'>;

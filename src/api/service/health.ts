@@ -23,27 +23,35 @@ export function healthRoutes(api: Api, services: HealthServices): void {
 /** `/health/ready`: 200 if every check passes, otherwise 503 with the same body. */
 export function readinessRoute(http: FastifyInstance, { checks, runner }: HealthServices): void {
   http.get('/health/ready', async (_request, reply) => {
-    const results = await Promise.all(
-      Object.entries(checks).map(async ([name, check]) => [name, await checkOutcome(check)] as const),
-    );
-    const ready = results.every(([, { ok }]) => ok);
+    const results = await runChecks(checks);
+    const ready = results.every(({ ok }) => ok);
     return reply.code(ready ? 200 : 503).send({
       status: ready ? 'ready' : 'not_ready',
       tool_isolation: runner.isolation,
-      checks: Object.fromEntries(results),
+      checks: Object.fromEntries(results.map(({ name, ...result }) => [name, result])),
     });
   });
 }
 
-async function checkOutcome(check: () => Promise<string>): Promise<{ ok: boolean; detail: string }> {
+/** Runs all checks at once. Each has the same time to answer. */
+export const runChecks = (checks: Checks): Promise<{ name: string; ok: boolean; detail: string }[]> =>
+  Promise.all(
+    Object.entries(checks).map(async ([name, check]) => {
+      const { value, error } = await readInTime(check);
+      return { name, ok: error === null, detail: value ?? error ?? '' };
+    }),
+  );
+
+/** Reads from a source that may be down. Returns the reason instead of a value if it fails or takes too long. */
+export async function readInTime<T>(read: () => Promise<T>): Promise<{ value: T; error: null } | { value: null; error: string }> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => reject(new Error('no answer in time')), PATIENCE_MS);
   });
   try {
-    return { ok: true, detail: await Promise.race([check(), timeout]) };
+    return { value: await Promise.race([read(), timeout]), error: null };
   } catch (error) {
-    return { ok: false, detail: findOutage(error)?.sentence ?? ((error as Error).message || 'failed') };
+    return { value: null, error: findOutage(error)?.sentence ?? ((error as Error).message || 'failed') };
   } finally {
     clearTimeout(timer);
   }

@@ -184,6 +184,8 @@ export type Alert = {
   budget_id: string | null;
   /** Receives a message when the alert fires or is resolved */
   webhook_url: string | null;
+  /** Further places that receive a message when the alert fires or is resolved */
+  channels: AlertChannelOutput[];
   enabled: boolean;
   /** Until then nothing is sent; the history continues */
   muted_until: string | null;
@@ -201,6 +203,70 @@ export type Alert = {
   warnings?: Warning[];
 };
 
+export type AlertChannel =
+  | {
+      /** A signed message, as to `webhook_url` */
+      type: 'webhook';
+      /** Replies show only its host, since it may hold a key; send it back as it is shown to keep it */
+      url: string;
+    }
+  | {
+      /** An incoming webhook of Slack */
+      type: 'slack';
+      /** Replies show only its host, since it may hold a key; send it back as it is shown to keep it */
+      url: string;
+    }
+  | {
+      /** A webhook of a workflow in Microsoft Teams */
+      type: 'teams';
+      /** Replies show only its host, since it may hold a key; send it back as it is shown to keep it */
+      url: string;
+    }
+  | {
+      /** A webhook of a channel in Discord */
+      type: 'discord';
+      /** Replies show only its host, since it may hold a key; send it back as it is shown to keep it */
+      url: string;
+    }
+  | {
+      /** An e-mail to each recipient. The operator decides which ones are allowed */
+      type: 'email';
+      /** The recipients */
+      to: string[];
+    };
+
+export type AlertChannelOutput =
+  | {
+      /** A signed message, as to `webhook_url` */
+      type: 'webhook';
+      /** Replies show only its host, since it may hold a key; send it back as it is shown to keep it */
+      url: string;
+    }
+  | {
+      /** An incoming webhook of Slack */
+      type: 'slack';
+      /** Replies show only its host, since it may hold a key; send it back as it is shown to keep it */
+      url: string;
+    }
+  | {
+      /** A webhook of a workflow in Microsoft Teams */
+      type: 'teams';
+      /** Replies show only its host, since it may hold a key; send it back as it is shown to keep it */
+      url: string;
+    }
+  | {
+      /** A webhook of a channel in Discord */
+      type: 'discord';
+      /** Replies show only its host, since it may hold a key; send it back as it is shown to keep it */
+      url: string;
+    }
+  | {
+      /** An e-mail to each recipient. The operator decides which ones are allowed */
+      type: 'email';
+      /** The recipients */
+      to: string[];
+    };
+
 export type AlertCreate = {
   name: string;
   /** failure_rate: percent of the completed and failed runs that failed; spend: US dollars; waiting: minutes that a run has waited for a person; provider_errors: failed requests to models; backlog: runs that wait for their lane; budget: percent of a budget that is spent in its present period, 100 also while runs wait because too little is left */
@@ -217,6 +283,8 @@ export type AlertCreate = {
   budget_id?: string | null;
   /** Receives a message when the alert fires or is resolved */
   webhook_url?: string | null;
+  /** Further places that receive a message when the alert fires or is resolved */
+  channels?: AlertChannel[];
   enabled?: boolean;
   /** Until then nothing is sent; the history continues */
   muted_until?: string | null;
@@ -237,6 +305,28 @@ export type AlertEvent = {
   delivery_attempts: number;
   /** Of the last attempt */
   delivery_error: string | null;
+  /** One for each address. `delivery_status` and the like sum them up: pending or failed if one of them is */
+  deliveries: {
+    channel: 'webhook' | 'slack' | 'teams' | 'discord' | 'email';
+    /** The host or the recipient */
+    to: string;
+    status: 'pending' | 'delivered' | 'failed';
+    attempts: number;
+    /** Of the last attempt */
+    error: string | null;
+  }[];
+};
+
+export type AlertTest = {
+  results: {
+    channel: 'webhook' | 'slack' | 'teams' | 'discord' | 'email';
+    /** The host or the recipient */
+    to: string;
+    delivered: boolean;
+    error: string | null;
+  }[];
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
 };
 
 export type AlertUpdate = {
@@ -250,6 +340,7 @@ export type AlertUpdate = {
   workflow_id?: string | null;
   budget_id?: string | null;
   webhook_url?: string | null;
+  channels?: AlertChannel[];
   enabled?: boolean;
   muted_until?: string | null;
 };
@@ -4142,6 +4233,115 @@ export type StoredTokenUpdate = {
   shared?: boolean;
 };
 
+export type System = {
+  /** Of the process that answers */
+  version: string;
+  /** ISO 8601, UTC */
+  at: string;
+  /** The checks of `GET /health/ready` */
+  checks: {
+    name: string;
+    ok: boolean;
+    detail: string;
+  }[];
+  /** What each worker reports every 10 seconds. One that stops is removed, one that is lost after an hour */
+  workers: {
+    /** null: it could not be read, see `error` */
+    items:
+      | {
+          /** Identifier issued by the service (UUIDv7) */
+          id: string;
+          /** Its process and machine, as the engine names it */
+          name: string;
+          version: string;
+          /** WORKER_BUILD_ID: runs stay on workers of the version they began on */
+          build_id: string | null;
+          /** Which work it does: runs, models, tools */
+          roles: string[];
+          /** How many steps and calls it runs at once */
+          slots: number;
+          /** How many it runs now */
+          used: number;
+          /** Free bytes on the disk of its home */
+          disk_free: number | null;
+          /** ISO 8601, UTC */
+          started_at: string;
+          /** ISO 8601, UTC */
+          seen_at: string;
+          /** It has not reported for 30 seconds: it is lost, or cannot reach the database */
+          silent: boolean;
+        }[]
+      | null;
+    /** Why it could not be read */
+    error: string | null;
+  };
+  queues: {
+    /** null: it could not be read, see `error` */
+    items:
+      | {
+          queue: string;
+          kind: 'workflow' | 'activity';
+          /** Tasks of the engine that wait there, approximately */
+          waiting: number;
+          oldest_seconds: number;
+          /** Workers that ask it for work */
+          workers: number;
+        }[]
+      | null;
+    /** Why it could not be read */
+    error: string | null;
+  };
+  /** The runs of everybody that have not ended */
+  runs: {
+    /** null: it could not be read, see `error` */
+    items:
+      | {
+          status: string;
+          runs: number;
+          oldest_seconds: number;
+        }[]
+      | null;
+    /** Why it could not be read */
+    error: string | null;
+  };
+  storage: {
+    of: 'database' | 'home';
+    used_bytes: number | null;
+    /** null: unknown; a database does not report it */
+    free_bytes: number | null;
+    total_bytes: number | null;
+    /** Why it could not be read */
+    error: string | null;
+  }[];
+  /** The runs of everybody that failed in the last 24 hours, by `error_code`, without what they were about */
+  failures: {
+    /** null: it could not be read, see `error` */
+    items:
+      | {
+          error_code: string;
+          runs: number;
+          /** ISO 8601, UTC */
+          last_at: string;
+          /** At most 5 */
+          newest: {
+            /** Identifier issued by the service (UUIDv7) */
+            task_id: string;
+            /** Of its owner */
+            login: string;
+            /** ISO 8601, UTC */
+            at: string;
+            /** Whether it is the caller's; only its owner can open it */
+            own: boolean;
+          }[];
+        }[]
+      | null;
+    /** Why it could not be read */
+    error: string | null;
+  };
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
+};
+
 export type Task = {
   /** Identifier issued by the service (UUIDv7) */
   id: string;
@@ -6057,6 +6257,8 @@ export interface Operations {
     };
     reply: SkillExportBundle;
   };
+  /** How the installation is: workers, queues, storage, failures */
+  'GET /api/system': { input: object; reply: System };
   /** List runs of the caller's workflows, newest first */
   'GET /api/tasks': {
     input: {
@@ -6545,6 +6747,16 @@ export interface Operations {
   };
   /** Watch a measure of your runs */
   'POST /api/alerts': { input: { body: AlertCreate }; reply: Alert };
+  /** Send a test message to each address of an alert, once */
+  'POST /api/alerts/{id}/test': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+    };
+    reply: AlertTest;
+  };
   /** Upload a file for a prompt */
   'POST /api/attachments': { input: { body: FormData }; reply: Attachment };
   /** Limit what is spent on models in a day, week or month */

@@ -1,4 +1,4 @@
-import { AlertCreate, AlertUpdate, alerts } from '../../contracts/alerts.ts';
+import { AlertChannel, AlertCreate, AlertUpdate, alerts } from '../../contracts/alerts.ts';
 import { ALERT_MEASURES } from '../../domain/statuses.ts';
 import { When } from '../ui/time.tsx';
 import { Named, text } from './columns.tsx';
@@ -15,7 +15,8 @@ const whereMeasured = (measures: readonly string[], look: Partial<Field>): Parti
 export const ALERTS: EditableScreen = {
   title: 'Alerts',
   noun: 'alert',
-  about: 'A rule about your runs, measured every minute. It sends a webhook when it fires and when it is resolved.',
+  about:
+    'A rule about your runs, measured every minute. It sends messages when it fires and when it is resolved: webhooks, Slack, Teams, Discord, e-mail.',
   endpoints: alerts,
   create: AlertCreate,
   update: AlertUpdate,
@@ -39,6 +40,13 @@ export const ALERTS: EditableScreen = {
     workflow_id: whereMeasured(OF_RUNS, { control: 'reference', of: 'workflow', none: 'All your workflows' }),
     budget_id: whereMeasured(['budget'], { control: 'reference', of: 'budget', required: true, nullable: false }),
     webhook_url: { label: 'Webhook URL', placeholder: 'https://…', holds_secret: true },
+    channels: {
+      label: 'Also send to',
+      control: 'variants',
+      variants: Object.fromEntries(AlertChannel.options.map((option) => [option.shape.type.value, option])),
+      variant_overrides: { url: { label: 'URL', holds_secret: true } },
+      can_be_empty: true,
+    },
     muted_until: { control: 'time' },
   },
   Panel: AlertPanel,

@@ -242,7 +242,7 @@ function Variants({ field, values, path, faults, onChange }: ControlProps) {
                   onChange={(value) => replaceEntry(at, { ...entry, [child.name]: value })}
                 />
               ))}
-              {(entries.length > 1 || field.entry) && (
+              {(entries.length > 1 || field.entry || field.can_be_empty) && (
                 <Group>
                   <Button variant="default" onClick={() => onChange(entries.toSpliced(at, 1))}>
                     {`Remove ${at + 1}`}

@@ -51,6 +51,8 @@ export interface Field {
   /** The schema of a list's entries, if they have no `type`. */
   entry?: z.ZodType;
   variant_overrides?: Overrides;
+  /** True if the only entry of a list can be removed, too. */
+  can_be_empty?: boolean;
   /** How the field looks for each value of another field; without one it is not shown, and is empty. */
   by?: { field: string; choices: Record<string, Partial<Field>> };
   /** True if the field is not shown in the form. */

@@ -58,6 +58,7 @@ export const NAVIGATION: { title: string; links: Link[] }[] = [
       ['/keys', 'Service keys'],
       ['/transfer', 'Import and export'],
       ['/audit', 'Audit', 'audit'],
+      ['/system', 'System', 'audit'],
     ],
   },
 ];

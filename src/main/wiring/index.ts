@@ -42,6 +42,7 @@ import { isOnThisMachine, openConnection, openRelayedConnection } from '../../te
 import { createEvaluations } from '../../temporal/client/evaluations.ts';
 import { createSchedules } from '../../temporal/client/schedules.ts';
 import { epochKeeper } from '../../temporal/repair/epoch.ts';
+import { measureDisk } from '../../temporal/repair/sizes.ts';
 import { createDispatch } from '../../temporal/start/dispatch.ts';
 import { settler } from '../../temporal/start/settle.ts';
 import { startsInTurn } from '../../temporal/start/starts.ts';
@@ -69,6 +70,7 @@ import { getApiSettings } from './limits.ts';
 import { openMcpPackages } from './mcp-packages.ts';
 import { createMcpProbe } from './mcp-probe.ts';
 import { createMcpSignIns } from './mcp-sign-ins.ts';
+import { createMessageSender, openMailer } from './message-sender.ts';
 import { createModelCatalogueService, keepModelCatalogue } from './model-catalogue.ts';
 import { createModelLists } from './model-lists.ts';
 import { argumentFitter, getParserSettings } from './parsers.ts';
@@ -268,6 +270,9 @@ export async function openApi(
     models: createModelLists(core),
     model_catalogue: createModelCatalogueService({ store, keeper: core.model_catalogue, fetch: core.egress.configuration.fetch }),
     checks: createChecks(core, driver),
+    mailer: openMailer(config),
+    sendMessage: createMessageSender(core),
+    measureDisk: () => measureDisk(config.PERDURA_HOME),
     metrics: [core.meters.text, stateSource(core, driver)],
     replies,
     stopReply(session_id: string) {

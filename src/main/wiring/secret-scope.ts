@@ -54,6 +54,7 @@ export function listInstallationSecrets({ config, encryption_keys, webhook_secre
     config.OPENAI_API_KEY,
     config.OIDC_CLIENT_SECRET,
     config.S3_SECRET_ACCESS_KEY,
+    config.SMTP_URL && decodeURIComponent(new URL(config.SMTP_URL).password),
   ];
   return values.filter((value) => typeof value === 'string').filter((value) => value.length >= SHORTEST);
 }

@@ -32,7 +32,7 @@ const MEASURES = {
 export const measureAlerts = statement(
   'measure_alerts',
   [],
-  `SELECT a.id, a.name, a.measure, a.threshold, a.window_minutes, a.workflow_id, a.budget_id, a.webhook_url, a.state,
+  `SELECT a.id, a.name, a.measure, a.threshold, a.window_minutes, a.workflow_id, a.budget_id, a.webhook_url, a.channels, a.state,
       to_char(a.state_since AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS state_since,
       coalesce(a.muted_until > now(), false) AS muted,
       coalesce(CASE a.measure ${Object.entries(MEASURES)
@@ -48,7 +48,7 @@ export const noteAlerts = statement(
   `WITH measured AS (SELECT * FROM jsonb_to_recordset(:measured::jsonb) AS m (id uuid, value float8)),
     changes AS (
       SELECT * FROM jsonb_to_recordset(:changes::jsonb)
-        AS c (event_id uuid, delivery_id uuid, alert_id uuid, state text, value float8, threshold float8, muted boolean, delivery jsonb)),
+        AS c (event_id uuid, alert_id uuid, state text, value float8, threshold float8, muted boolean, payload jsonb, deliveries jsonb)),
     noted AS (
       UPDATE alerts a SET last_value = m.value, measured_at = now(), state = coalesce(c.state, a.state),
         state_since = CASE WHEN c.state IS NULL THEN a.state_since ELSE now() END
@@ -57,9 +57,9 @@ export const noteAlerts = statement(
       INSERT INTO alert_events (id, alert_id, state, value, threshold, muted)
       SELECT event_id, alert_id, state, value, threshold, muted FROM changes RETURNING id),
     sent AS (
-      INSERT INTO webhook_deliveries (id, alert_event_id, url, payload)
-      SELECT c.delivery_id, w.id, c.delivery ->> 'url', c.delivery -> 'payload' FROM changes c JOIN written w ON w.id = c.event_id
-      WHERE c.delivery <> 'null'::jsonb),
+      INSERT INTO webhook_deliveries (id, alert_event_id, channel, url, payload)
+      SELECT d.id, w.id, d.channel, d.url, c.payload FROM changes c JOIN written w ON w.id = c.event_id
+      CROSS JOIN LATERAL jsonb_to_recordset(c.deliveries) AS d (id uuid, channel text, url text)),
     outlived AS (
       SELECT e.id FROM changes c CROSS JOIN LATERAL (
         SELECT id FROM alert_events WHERE alert_id = c.alert_id ORDER BY id DESC OFFSET :kept::int - 1) AS e)

@@ -1,12 +1,20 @@
 import type pg from 'pg';
 import { v7 as uuid } from 'uuid';
 import type { z } from 'zod';
-import { type Alert, type AlertCreate, type AlertEvent, type AlertUpdate, KEPT_ALERT_EVENTS } from '../../contracts/alerts.ts';
-import { alertChange, type MeasuredAlert } from '../../domain/alerts.ts';
+import {
+  type Alert,
+  type AlertChannel,
+  type AlertCreate,
+  type AlertEvent,
+  type AlertUpdate,
+  KEPT_ALERT_EVENTS,
+} from '../../contracts/alerts.ts';
+import { alertChange, type MeasuredAlert, showAddress } from '../../domain/alerts.ts';
 import type { Prisma, PrismaClient, Alert as Row } from '../../generated/prisma/client.ts';
 import { inTransaction, LONG_STATEMENT_MS, row, rows } from '../database/database.ts';
 import { listPage, type Paging, wireAs } from '../database/page.ts';
 import { translateConstraintErrors } from '../database/resource.ts';
+import { maskChannels, unmaskChannels } from './alert-channels.ts';
 import * as sql from './alerts.sql.ts';
 
 const NOUN = 'alert';
@@ -18,7 +26,7 @@ interface NewAlert extends z.output<typeof AlertCreate> {
   owner: string;
 }
 
-type EventRow = Prisma.AlertEventGetPayload<{ include: { delivery: { include: { attempts: true } } } }>;
+type EventRow = Prisma.AlertEventGetPayload<{ include: { deliveries: { include: { attempts: true } } } }>;
 
 export function alertStore({ pool, prisma }: { pool: pg.Pool; prisma: PrismaClient }) {
   const table = prisma.alert;
@@ -35,13 +43,20 @@ export function alertStore({ pool, prisma }: { pool: pg.Pool; prisma: PrismaClie
       }),
     countOwned: (owner: string): Promise<number> => table.count({ where: { owner } }),
     async create({ id = uuid(), ...values }: NewAlert): Promise<StoredAlert> {
-      return alertOfRow(await translateConstraintErrors(NOUN, table.create({ data: { id, ...values } })));
+      const data = { id, ...values, channels: unmaskChannels(values.channels, []) };
+      return alertOfRow(await translateConstraintErrors(NOUN, table.create({ data })));
     },
     /** Changes an alert. A disabled alert stops firing. */
     async update(id: string, values: z.output<typeof AlertUpdate>): Promise<StoredAlert> {
       const ends = values.enabled === false ? { state: 'ok', state_since: new Date() } : {};
-      const data = { ...values, ...ends } as Prisma.AlertUncheckedUpdateInput;
+      const channels = values.channels && { channels: unmaskChannels(values.channels, (await this.findTargets(id)).channels) };
+      const data = { ...values, ...channels, ...ends } as Prisma.AlertUncheckedUpdateInput;
       return alertOfRow(await translateConstraintErrors(NOUN, table.update({ where: { id }, data })));
+    },
+    /** Returns where an alert sends messages, with addresses in clear. */
+    async findTargets(id: string): Promise<{ webhook_url: string | null; channels: AlertChannel[] }> {
+      const { webhook_url, channels } = await table.findUniqueOrThrow({ where: { id } });
+      return { webhook_url, channels: channels as AlertChannel[] };
     },
     async remove(id: string): Promise<void> {
       await table.deleteMany({ where: { id } });
@@ -51,7 +66,7 @@ export function alertStore({ pool, prisma }: { pool: pg.Pool; prisma: PrismaClie
         where: { alert_id },
         paging,
         toItem: eventOfRow,
-        more: { include: { delivery: { include: { attempts: { orderBy: { attempt: 'asc' } } } } } },
+        more: { include: { deliveries: { include: { attempts: { orderBy: { attempt: 'asc' } } }, orderBy: { id: 'asc' } } } },
       }),
     /**
      * Measures all alerts, and records those that fire or are resolved, with their messages. Does nothing while another process
@@ -67,7 +82,9 @@ export function alertStore({ pool, prisma }: { pool: pg.Pool; prisma: PrismaClie
         if (measurements.length === 0) return;
         const changes = measurements.flatMap((alert) => {
           const change = alertChange(alert, now.toISOString());
-          return change ? [{ event_id: uuid(), delivery_id: uuid(), ...change }] : [];
+          if (!change) return [];
+          const deliveries = change.deliveries.map((address) => ({ id: uuid(), ...address }));
+          return [{ event_id: uuid(), ...change, deliveries }];
         });
         const values = measurements.map(({ id, value }) => ({ id, value }));
         const note_values = { measured: JSON.stringify(values), changes: JSON.stringify(changes), kept: KEPT_ALERT_EVENTS };
@@ -76,13 +93,24 @@ export function alertStore({ pool, prisma }: { pool: pg.Pool; prisma: PrismaClie
   };
 }
 
-const alertOfRow = (row: Row): StoredAlert => wireAs<Alert>()(row);
+const alertOfRow = ({ channels, ...row }: Row): StoredAlert => ({
+  ...wireAs<Alert>()(row),
+  channels: maskChannels(channels as AlertChannel[]),
+});
 
-function eventOfRow({ alert_id: _, delivery, ...event }: EventRow): AlertEvent {
+function eventOfRow({ alert_id: _, deliveries: rows, ...event }: EventRow): AlertEvent {
+  const deliveries = rows.map(({ channel, url, status, attempts }) => ({
+    ...wireAs<AlertEvent['deliveries'][number]>()({ channel, status }),
+    to: showAddress(url),
+    attempts: attempts.length,
+    error: attempts.at(-1)?.error ?? null,
+  }));
+  const sum = (status: string) => deliveries.find((delivery) => delivery.status === status);
   return {
     ...wireAs<AlertEvent>()(event),
-    delivery_status: (delivery?.status ?? null) as AlertEvent['delivery_status'],
-    delivery_attempts: delivery?.attempts.length ?? 0,
-    delivery_error: delivery?.attempts.at(-1)?.error ?? null,
+    delivery_status: (sum('pending') ?? sum('failed') ?? deliveries[0])?.status ?? null,
+    delivery_attempts: deliveries.reduce((total, { attempts }) => total + attempts, 0),
+    delivery_error: deliveries.find(({ error }) => error !== null)?.error ?? null,
+    deliveries,
   };
 }

@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import type { WebhookDelivery } from '../../contracts/webhooks.ts';
+import type { AlertChannelType } from '../../domain/statuses.ts';
 import type { PrismaClient } from '../../generated/prisma/client.ts';
 import { row, rows } from '../database/database.ts';
 import { wire, wireAs } from '../database/page.ts';
@@ -7,6 +8,8 @@ import * as sql from './webhooks.sql.ts';
 
 interface PendingDelivery {
   id: string;
+  /** The form of the message. */
+  channel: AlertChannelType;
   url: string;
   payload: unknown;
   status: string;
@@ -35,6 +38,7 @@ export function webhookStore({ pool, prisma }: { pool: pg.Pool; prisma: PrismaCl
       const owner_select = { select: { owner: true } };
       const select = {
         id: true,
+        channel: true,
         url: true,
         payload: true,
         status: true,
@@ -44,7 +48,7 @@ export function webhookStore({ pool, prisma }: { pool: pg.Pool; prisma: PrismaCl
       const record = await prisma.webhookDelivery.findUnique({ where: { id }, select });
       if (!record) return null;
       const { task, alert_event, ...delivery } = record;
-      return { ...delivery, owner: (task ?? alert_event!.alert).owner };
+      return { ...wireAs<PendingDelivery>()(delivery), owner: (task ?? alert_event!.alert).owner };
     },
     async note(id: string, { response_status, error, delivered }: AttemptRecord): Promise<void> {
       await row(pool, sql.noteWebhookAttempt({ delivery_id: id, response_status, error, delivered }));

@@ -1,19 +1,19 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
-import type { SendWebhook } from '../../egress/webhook-sender.ts';
+import type { SendMessage } from '../../egress/message-sender.ts';
 import type { WebhookStore } from '../../store/runs/webhooks.ts';
 
 export interface DeliverPorts {
   webhooks: Pick<WebhookStore, 'open' | 'note' | 'giveUp'>;
-  sendWebhook: SendWebhook;
+  sendMessage: SendMessage;
 }
 
 /** Makes one attempt to deliver a message and always records the result. Throws if another attempt may succeed. */
 export const deliverActivity =
-  ({ webhooks, sendWebhook }: DeliverPorts) =>
+  ({ webhooks, sendMessage }: DeliverPorts) =>
   async (delivery_id: string): Promise<void> => {
     const delivery = await webhooks.open(delivery_id);
     if (delivery?.status !== 'pending') return;
-    const { delivered, response_status, error, retry } = await sendWebhook(delivery, Context.current().cancellationSignal);
+    const { delivered, response_status, error, retry } = await sendMessage(delivery, Context.current().cancellationSignal);
     await webhooks.note(delivery_id, { delivered, response_status, error });
     if (!delivered) throw ApplicationFailure.create({ message: error!, type: 'undelivered', nonRetryable: !retry });
   };

@@ -9,6 +9,12 @@ import { ENGINE_FILE } from '../names.ts';
 const MOST_FILES = 200_000;
 const BLOCK_BYTES = 512;
 
+/** Returns the room on the disk of a folder, in bytes. Throws if this machine does not have the folder. */
+export async function measureDisk(folder: string): Promise<{ free: number; total: number }> {
+  const { bavail, blocks, bsize } = await statfs(folder);
+  return { free: bavail * bsize, total: blocks * bsize };
+}
+
 /** Measures the installation as this process sees it: the database, and the files in the home folder. */
 export async function measureSizes(
   { sizes }: Pick<Store, 'sizes'>,
@@ -19,9 +25,9 @@ export async function measureSizes(
     sizes.database(),
     engineBytes(home),
     folderBytes(home, most_files),
-    statfs(home).catch(() => null),
+    measureDisk(home).catch(() => null),
   ]);
-  return { at: new Date().toISOString(), database, engine, home: files, disk_free: disk && disk.bavail * disk.bsize };
+  return { at: new Date().toISOString(), database, engine, home: files, disk_free: disk?.free ?? null };
 }
 
 /** Returns the bytes of the embedded engine's data; null if the engine is a server of the operator's. */

@@ -74,6 +74,8 @@ const buildMetrics = (bindAddress: string) => ({
 export interface RunningWorker {
   /** Returns true if it asks for work in all of its queues. */
   polls(): boolean;
+  /** Returns how many steps and calls it can run at once in all of its queues, and how many it runs now. */
+  load(): { slots: number; used: number };
   /** Resolves when the worker has stopped; rejects if it crashed. */
   done: Promise<void>;
   /** Takes no new work, lets running steps end or hands them over, then resolves. */
@@ -106,7 +108,15 @@ export async function startWorker(ports: ActivityPorts, settings: WorkerSettings
   };
   const done = Promise.all(ends).then(() => {});
   done.catch(() => {});
-  return { polls: () => workers.every((worker) => worker.getState() === 'RUNNING'), done, stop };
+  return {
+    polls: () => workers.every((worker) => worker.getState() === 'RUNNING'),
+    load: () => ({
+      slots: settings.max_activities * workers.length,
+      used: workers.reduce((sum, worker) => sum + worker.getStatus().numInFlightNonLocalActivities, 0),
+    }),
+    done,
+    stop,
+  };
 }
 
 async function buildOptions(role: Role, activities: RunActivities, settings: WorkerSettings): Promise<WorkerOptions> {

@@ -90,6 +90,7 @@ const PAGES = {
   Playground: 'playground/playground-page.tsx',
   Tasks: 'runs/tasks.tsx',
   InboxPage: 'inbox/inbox-page.tsx',
+  System: 'system/system.tsx',
   Usage: 'usage/usage.tsx',
   WorkflowPage: 'workflows/workflow-page.tsx',
 } as const;

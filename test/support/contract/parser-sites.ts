@@ -58,6 +58,7 @@ export const OTHERS = [
     'openid-client',
     'pg',
     'pino',
+    'nodemailer',
     'prom-client',
     'protobufjs',
     'undici',

@@ -62,6 +62,7 @@ const ROWS: Record<string, number> = {
   audit_entries: 10,
   audit_queue: 5,
   installation_facts: 6,
+  worker_beats: 6,
   usage_runs: 40,
   usage_calls: 40,
 };
@@ -397,6 +398,8 @@ const RULES: Record<string, Rule> = {
     '2020-01-01T00:00:00.000Z',
   ),
   'installation_facts.updated_at': cycle(at(-60), at(-600)),
+  'worker_beats.name': cycle('w0', 'w1'),
+  'worker_beats.seen_at': cycle(...[-29, -30, -31, -3_599, -3_600, -3_601].map(at)),
   'usage_runs.hour': (row) => `2020-01-0${1 + (row % 4)}T0${Math.floor(row / 8)}:00:00Z`,
   'usage_runs.workflow_id': (row) => (row % 5 === 4 ? '00000000-0000-0000-0000-000000000000' : idOf('workflows', row % 5)),
   'usage_runs.agent_id': nth('agents'),

@@ -5,7 +5,7 @@ const NOBODYS = new Set(
   [
     '_prisma_migrations principals definitions provider_rates named_windows model_catalogue',
     'token_uses idempotency_keys installation_facts grant_keys',
-    'usage_runs usage_calls audit_entries audit_queue',
+    'usage_runs usage_calls audit_entries audit_queue worker_beats',
   ].flatMap((line) => line.split(' ')),
 );
 

@@ -114,6 +114,7 @@ const OPERATIONS: Record<keyof typeof RULES, string[]> = {
     ...['POST /api/scheduled-agents/{id}/backfill', 'GET /api/scheduled-agents/{id}/upcoming'],
     'GET /api/scheduled-agents/{id}/export',
     ...['GET /api/alerts/{id}', 'PUT /api/alerts/{id}', 'DELETE /api/alerts/{id}', 'GET /api/alerts/{id}/events'],
+    'POST /api/alerts/{id}/test',
     ...['GET', 'POST'].map((method) => `${method} /v1/chat/completions/{id}`),
     ...['GET /v1/models/{model}', 'GET /v1/responses/{id}', 'POST /v1/responses/{id}/cancel'],
     ...['PUT /api/tokens/{id}', 'GET /api/tokens/{id}/uses', 'GET /api/tokens/{id}/grants', 'POST /api/tokens/{id}/grants'],
@@ -150,7 +151,7 @@ const OPERATIONS: Record<keyof typeof RULES, string[]> = {
   begun: ['POST /api/mcps/sign-in'],
   expendable: ['DELETE /api/tokens/{id}', 'DELETE /api/keys/{id}'],
   administered: ['POST /api/models/catalogue'],
-  listed: ['GET /api/tokens/{id}', 'GET /api/keys/{id}', 'GET /api/audit', 'GET /api/budgets/{id}'],
+  listed: ['GET /api/tokens/{id}', 'GET /api/keys/{id}', 'GET /api/audit', 'GET /api/system', 'GET /api/budgets/{id}'],
 };
 
 /** The rule of each operation, such as `GET /api/agents`. An operation that is missing here fails the test. */

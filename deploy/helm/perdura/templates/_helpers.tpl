@@ -33,7 +33,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
   "S3_BUCKET" .Values.storage.bucket
   "S3_ENDPOINT" .Values.storage.endpoint
 }}
-{{- range list "DATABASE_URL" "DATABASE_DIRECT_URL" "ENCRYPTION_KEYS" "WEBHOOK_SECRET" "METRICS_TOKEN" "TEMPORAL_API_KEY" "S3_SECRET_ACCESS_KEY" "OIDC_CLIENT_SECRET" }}
+{{- range list "DATABASE_URL" "DATABASE_DIRECT_URL" "ENCRYPTION_KEYS" "WEBHOOK_SECRET" "METRICS_TOKEN" "TEMPORAL_API_KEY" "S3_SECRET_ACCESS_KEY" "OIDC_CLIENT_SECRET" "SMTP_URL" }}
 {{- if hasKey $.Values.settings . }}{{ fail (printf "settings.%s is secret: put it into the Secret that secretName names" .) }}{{ end }}
 {{- end }}
 {{- range $name, $value := merge (dict) .Values.settings $own }}

@@ -3,10 +3,10 @@ import { alerts } from '../../../contracts/alerts.ts';
 import type { AlertMeasure } from '../../../domain/statuses.ts';
 import type { ApiReply } from '../../api/call.ts';
 import { useAct, useRead } from '../../api/queries.ts';
-import { formatMoney, formatNumber } from '../../ui/figures.ts';
+import { formatCount, formatMoney, formatNumber } from '../../ui/figures.ts';
 import { type Column, ColumnTable } from '../../ui/list.tsx';
 import { Section } from '../../ui/page.tsx';
-import { Facts, Status } from '../../ui/show.tsx';
+import { Facts, Status, TestVerdict } from '../../ui/show.tsx';
 import { Empty, Failure, Loaded } from '../../ui/states.tsx';
 import { When } from '../../ui/time.tsx';
 import type { Stored } from '../resource.ts';
@@ -46,6 +46,7 @@ const MUTES: [label: string, ms: number][] = [
 
 export function AlertPanel({ record }: { record: Stored }) {
   const change = useAct(alerts.update);
+  const test = useAct(alerts.test);
   const muteUntil = (muted_until: string | null) => change.mutate({ params: { id: record.id }, body: { muted_until } });
   return (
     <Stack>
@@ -75,8 +76,26 @@ export function AlertPanel({ record }: { record: Stored }) {
             Unmute
           </Button>
         )}
+        <Button
+          variant="default"
+          loading={test.isPending}
+          data-needs={test.needs}
+          onClick={() => test.mutate({ params: { id: record.id } })}
+        >
+          Send a test
+        </Button>
       </Group>
       <Failure problem={change.error} />
+      <Failure problem={test.error} />
+      {test.data && (
+        <Stack gap={4} role="status">
+          {test.data.results.map(({ channel, to, delivered, error }) => (
+            <div key={`${channel} ${to}`}>
+              <TestVerdict good={delivered} yes="sent" no={error} /> {channel} {to}
+            </div>
+          ))}
+        </Stack>
+      )}
       <History alert={record} />
     </Stack>
   );
@@ -101,17 +120,17 @@ export const alertEventColumns = (measure: string): Column<Event>[] => [
   },
   { label: 'Measured', show: ({ value }) => formatMeasure(measure, value) },
   { label: 'Threshold', show: ({ threshold }) => formatMeasure(measure, threshold) },
-  { label: 'Message', show: (event) => <Delivery event={event} /> },
+  { label: 'Messages', className: 'wrapped', show: (event) => <Deliveries event={event} /> },
 ];
 
-function Delivery({ event: { muted, delivery_status, delivery_attempts, delivery_error } }: { event: Event }) {
-  if (delivery_status === null) return muted ? 'muted' : 'none: no webhook URL';
-  return (
-    <>
-      <Status of={delivery_status} />
-      {delivery_error && <div className="note wrapped">{`${delivery_attempts} attempts. ${delivery_error}`}</div>}
-    </>
-  );
+function Deliveries({ event: { muted, deliveries } }: { event: Event }) {
+  if (deliveries.length === 0) return muted ? 'muted' : 'none: no address';
+  return deliveries.map(({ channel, to, status, attempts, error }) => (
+    <div key={`${channel} ${to}`}>
+      <Status of={status} /> {channel} {to}
+      {error && <div className="note wrapped">{`${formatCount(attempts, 'attempt')}. ${error}`}</div>}
+    </div>
+  ));
 }
 
 function History({ alert: { id, measure } }: { alert: Stored }) {

@@ -2,7 +2,6 @@ import { activityInfo } from '@temporalio/activity';
 import { ANSWER } from '../../../domain/continuity.ts';
 import type { Definition } from '../../../domain/definition.ts';
 import { providerDestination } from '../../../domain/destinations.ts';
-import { webhookSender } from '../../../egress/webhook-sender.ts';
 import { deltaPublishers } from '../../../events/publisher.ts';
 import { measurePool, measurePublishers, measureRuntime, measureWebhooks, timeWork } from '../../../observe/measured.ts';
 import { findModelPrice, getPrices } from '../../../runtimes/prices.ts';
@@ -30,6 +29,7 @@ import { runWithinLimits, toWorkspaceLimits } from '../../../tools/workspace-lim
 import type { Config } from '../../config.ts';
 import type { RunControl, SharedServices } from '../../core.ts';
 import { openMcpState } from '../mcp-state.ts';
+import { createMessageSender } from '../message-sender.ts';
 import { argumentFitter, pageReader } from '../parsers.ts';
 import { getContextWindow, getRuntimeOptions, windowKeeper } from '../runtime-options.ts';
 import { createTokenOpener } from '../tool-tokens.ts';
@@ -86,10 +86,6 @@ export async function createActivityPorts(
   const tidy = createTidying(core);
   const sessions = runSessions(core, { definition, openRuntime: openRuntime });
   const caps = createCaps({ caps: store.caps, raise: engine.raise });
-  const sendWebhook = webhookSender({
-    fetch: core.egress.configuration.fetch,
-    listSecrets: (owner) => store.webhookSecrets.valid(owner, setting.webhook_secret),
-  });
   const ports: ActivityPorts = {
     runs: store.runs,
     ledger: store.ledger,
@@ -174,7 +170,7 @@ export async function createActivityPorts(
     ...contextPorts(core),
     webhooks: measureWebhooks(store.webhooks, meters),
     secrets: runSecrets(core),
-    sendWebhook: async (message, signal) => secrets.redact.value(await sendWebhook(message, signal)),
+    sendMessage: createMessageSender(core),
     findContextWindow: (run, pinned) => getContextWindow(core)(pinned, run.named_window),
     keepWindow: windowKeeper(core),
     findNamedWindow: async ({ provider, model }) => provider && store.windows.find(provider.id, model ?? ''),
