@@ -56,7 +56,7 @@ describe('the port of a worker', { timeout: 120_000 }, () => {
     expect((await health(waiting, 'live')).status).toBe(200);
     const { status, body } = await health(waiting, 'ready');
     expect(status).toBe(503);
-    expect(body.checks.pollers).toEqual({ ok: false, detail: 'The worker does not ask for work yet' });
+    expect(body.checks.pollers).toEqual({ ok: false, detail: 'The worker does not ask for work: it is starting or stopping' });
     expect(body.checks.database).toMatchObject({ ok: true });
     await child.end('SIGKILL');
   });
