@@ -60,18 +60,10 @@ function buildDashboard(folder: string): boolean {
   return is_built;
 }
 
-const runTests = (folder: string) =>
-  run(
-    folder,
-    'vitest',
-    'run',
-    '--project=main',
-    '--project=rest',
-    '--reporter=dot',
-    '--reporter=json',
-    `--outputFile.json=${join(folder, RESULTS)}`,
-    ...args,
-  );
+function runTests(folder: string): void {
+  const output = `--outputFile.json=${join(folder, RESULTS)}`;
+  run(folder, 'vitest', 'run', '--project=main', '--project=rest', '--reporter=dot', '--reporter=json', output, ...args);
+}
 
 /** Returns the test files that were run, and how many seconds each took. */
 function readResults(folder: string): [file: string, seconds: number][] {

@@ -14,12 +14,12 @@ import { useUnsaved } from '../ui/unsaved.tsx';
 export function AddToDataset({ task }: { task: Task }) {
   return (
     <DialogButton label="Add to dataset" title="Add this run to a dataset" size="lg" needs={datasets.addItem.access}>
-      {(close) => <AddForm task={task} close={close} />}
+      {(close) => <AddToDatasetForm task={task} close={close} />}
     </DialogButton>
   );
 }
 
-function AddForm({ task: { id: task_id, response, attachments }, close }: { task: Task; close(): void }) {
+export function AddToDatasetForm({ task: { id: task_id, response, attachments }, close }: { task: Task; close(): void }) {
   const add = useAct(datasets.addItem);
   const [dataset_id, setDataset] = useState<string | null>(null);
   const is_sent = add.isPending || add.isSuccess;
