@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { tsToMs } from '@temporalio/common/lib/time.js';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { findFreePort } from '../../src/embedded/ports.ts';
 import { endProcess, findCommand, findMark, isAlive } from '../../src/embedded/processes.ts';
 import { startTemporal, type Temporal } from '../../src/embedded/temporal.ts';
 import { rawRequest } from '../support/contract/raw-request.ts';
@@ -153,7 +154,9 @@ describe('the Temporal server of an installation', { timeout: 60_000 }, () => {
     expect(server.pid).not.toBe(pid);
     expect(await recall(server)).toBe('RUNNING');
     await kill();
-    const blocker = createServer().listen(Number(server.address.split(':')[1]), '127.0.0.1');
+    const port = Number(server.address.split(':')[1]);
+    await until('the port is free', async () => (await findFreePort(port)) === port);
+    const blocker = createServer().listen(port, '127.0.0.1');
     await once(blocker, 'listening');
     bench.keep({ stop: async () => void blocker.close() });
     await expect(server.restart()).rejects.toThrow(

@@ -100,7 +100,7 @@ describe('an evaluation', () => {
 describe('the versions of a workflow', () => {
   const version = (number: number, more: object = {}) => ({
     ...{ number, current: false, origin: 'saved', created_by: 'alice', created_at: at(number), runs: 2, last_evaluation: null },
-    ...{ definition_hash: `h${number}`, ...more },
+    ...{ id: `v${number}`, definition_hash: `h${number}`, ...more },
   });
   const shown = (items: object[], { at = '/', detail = {} }: { at?: string; detail?: object } = {}) =>
     the.render(the.Versions, {
