@@ -105,6 +105,7 @@ describe('the model to begin with', () => {
     ['calls no tools', { tools: false }],
     ['keeps to no schema', { structured_output: null }],
     ['reads little', { context_window: 99_999 }],
+    ['reads nobody knows how much', { context_window: null }],
     ['ends soon', { ends_on: '2031-06-30' }],
     ['is deprecated', { deprecated_on: '2031-01-01' }],
     ['is a preview', { id: 'm-9-preview' }],
