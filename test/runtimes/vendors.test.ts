@@ -23,12 +23,6 @@ const FIRST: Record<string, string> = {
 };
 const presetOf = (id: string) => presetsWithModels((vendor) => FIRST[vendor] ?? 'm-7').find((preset) => preset.id === id)!;
 
-it('a preset has no model to begin with if the catalogue has none that suits', () => {
-  const examples = (chosen: string | null) =>
-    presetsWithModels(() => chosen).flatMap(({ id, model_example }) => (id === 'gemini' ? [model_example] : []));
-  expect([examples('m-7'), examples(null)]).toEqual([['m-7'], ['']]);
-});
-
 /** A provider filled in from a preset, whose address leads to the vendor's server of this test. */
 async function exchangeWith(id: string, provider: Partial<PinnedProvider>, values: Partial<Exchange>) {
   const { provider_type, base_url, model_example } = presetOf(id);

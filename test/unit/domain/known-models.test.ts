@@ -12,6 +12,7 @@ import {
   replaceKnownModels,
   SHIPPED_MODELS,
 } from '../../../src/domain/known-models.ts';
+import { presetsWithModels } from '../../../src/domain/provider-presets.ts';
 import { calculateCost } from '../../../src/domain/usage.ts';
 import { knownModel as model } from '../../support/known-model.ts';
 
@@ -113,6 +114,12 @@ describe('the model to begin with', () => {
     use({ ...suitable, id: 'm-9', ...facts }, { ...suitable, id: 'm-8' });
     expect(chooseModel('openai', today)).toBe('m-8');
   });
+});
+
+it('a preset has no model to begin with if the catalogue has none that suits', () => {
+  const examples = (chosen: string | null) =>
+    presetsWithModels(() => chosen).flatMap(({ id, model_example }) => (id === 'gemini' ? [model_example] : []));
+  expect([examples('m-7'), examples(null)]).toEqual([['m-7'], ['']]);
 });
 
 describe('the catalogue in the repository', () => {
