@@ -24,6 +24,7 @@ const LOCKFILE = join(ROOT, 'package-lock.json');
 const SCRIPTS = {
   build: 'bin/build.mjs',
   test: 'test/support/harness/run-tests.ts',
+  coverage: 'test/coverage/run.ts',
   bench: 'bench/run.ts',
   'bench:tools': 'bench/tools.ts',
   'bench:event-load': 'bench/event-load.ts',

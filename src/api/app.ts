@@ -22,6 +22,7 @@ import { createLimitChecks, type LimitChecks } from './checks/priced-limits.ts';
 import { mcpEndpointRoutes } from './compat/mcp/routes.ts';
 import { openaiRoutes } from './compat/openai/routes.ts';
 import { requireCaller } from './http/auth.ts';
+import { createClosingSignal } from './http/closing.ts';
 import { refuseIfCrowded } from './http/crowded.ts';
 import type { SharedWrite } from './http/crud.ts';
 import { edgeOptions, refuseAtEdge } from './http/edge.ts';
@@ -259,29 +260,6 @@ export async function buildApp(services: Services, settings: ApiSettings): Promi
   await serveDocs(http, { endpoints, version: settings.version });
   await serveDashboards(http, settings.dashboards);
   return http;
-}
-
-/** How long requests in progress may take when the server stops. */
-const PATIENCE_MS = 10_000;
-const SWEEP_MS = 50;
-
-/**
- * Returns a signal that aborts when the server stops: it then accepts nothing new, ends its streams and finishes the requests in
- * progress.
- */
-function createClosingSignal(http: FastifyInstance): AbortSignal {
-  const closing = new AbortController();
-  http.addHook('preClose', async () => {
-    closing.abort();
-    const timer = setTimeout(() => http.server.closeAllConnections(), PATIENCE_MS);
-    // Otherwise an idle keep-alive connection would stay open for its client's next request.
-    const sweep = setInterval(() => http.server.closeIdleConnections(), SWEEP_MS);
-    http.server.once('close', () => {
-      clearTimeout(timer);
-      clearInterval(sweep);
-    });
-  });
-  return closing.signal;
 }
 
 /** Trusts that many proxy hops in front of this service. */

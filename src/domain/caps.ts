@@ -60,6 +60,7 @@ export interface BlockingCap extends CapSpent {
    */
   reason: 'exhausted' | 'busy' | 'never' | 'unpriced';
   reserved: number;
+  /** What the call uses at least; null if `unpriced`. */
   least: number | null;
 }
 
@@ -82,11 +83,11 @@ export function explainBlock(
   const budget = `The budget ${name} of ${format(limit, unit)}`;
   switch (reason) {
     case 'exhausted':
-      return `${budget} is used up until ${until(ends_at)}: ${format(spent, unit)} are spent and the next call needs at least ${format(least ?? 0, unit)}; raise the budget or wait`;
+      return `${budget} is used up until ${until(ends_at)}: ${format(spent, unit)} are spent and the next call needs at least ${format(least!, unit)}; raise the budget or wait`;
     case 'busy':
       return `${budget} has no room for the next call: ${format(spent, unit)} are spent and ${format(reserved, unit)} are reserved by calls in progress; the run continues when there is room, at the latest at ${until(ends_at)}`;
     case 'never':
-      return `${budget} is less than the next call needs, ${format(least ?? 0, unit)}; raise the budget or shorten the input`;
+      return `${budget} is less than the next call needs, ${format(least!, unit)}; raise the budget or shorten the input`;
     case 'unpriced':
       return `${budget} cannot count the model ${findWithoutPrice(asked, answered, prices) ?? default_model}, which has no price: set its price in the provider's price_table, or give the budget a limit in tokens`;
   }

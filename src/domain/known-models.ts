@@ -130,7 +130,8 @@ export function chooseModel(vendor: string, today: string): string | null {
       model.price !== null &&
       model.tools &&
       model.structured_output &&
-      (model.context_window ?? 0) >= SUITABLE_WINDOW &&
+      model.context_window !== null &&
+      model.context_window >= SUITABLE_WINDOW &&
       model.deprecated_on === null &&
       !isNearEnd(model, today) &&
       !/preview|beta|exp/.test(model.id),

@@ -12,7 +12,7 @@ const TERM = /(-?)(?:"([^"]*)"?|([^\s"]+))/g;
 export function parseSearch(query: string): SearchTerm[][] {
   const alternatives: SearchTerm[][] = [[]];
   for (const [, sign, phrase, word] of query.matchAll(TERM)) {
-    const text = (phrase ?? word ?? '').trim();
+    const text = (phrase ?? word!).trim();
     if (phrase === undefined && sign === '' && /^or$/i.test(text)) alternatives.push([]);
     else if (text !== '') alternatives.at(-1)!.push({ text, is_excluded: sign === '-' });
   }

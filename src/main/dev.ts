@@ -25,8 +25,9 @@ import {
   loadEncryptionKeys,
   loadWebhookSecret,
 } from './setting.ts';
+import { openApi } from './wiring/api.ts';
 import { toHostPort } from './wiring/egress.ts';
-import { openApi, openRunControl, openSharedServices, openWorkerConnection } from './wiring/index.ts';
+import { openRunControl, openSharedServices, openWorkerConnection } from './wiring/index.ts';
 import { prepareSample } from './wiring/prepare-sample.ts';
 import { registerPlugins } from './wiring/register-plugins.ts';
 

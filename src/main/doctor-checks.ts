@@ -1,5 +1,6 @@
 import type { Checks } from '../api/service/health.ts';
 import type { UnfinishedTask } from '../store/runs/tasks.ts';
+import type { Execution } from '../temporal/client/engine.ts';
 import { describeServed, describeUnserved } from '../temporal/client/queues.ts';
 import { SEARCH_ATTRIBUTES } from '../temporal/names.ts';
 import { missingWhileParked } from '../temporal/repair/parked-runs.ts';
@@ -18,10 +19,10 @@ const DAY_MS = 24 * 3_600_000;
 async function isAhead(
   { store, engine }: { store: SharedServices['store']; engine: RunControl['engine'] },
   task: UnfinishedTask,
+  { state, place }: Execution,
 ): Promise<boolean> {
-  if (task.record_behind !== null) return false;
-  const { place } = await engine.execution(task.task_id);
-  const waits = place === null ? null : await engine.waits(task.task_id);
+  if (task.record_behind !== null || state !== 'waiting') return false;
+  const waits = await engine.waits(task.task_id);
   return waits !== null && (await missingWhileParked({ store, engine }, task, { place, waits })) !== null;
 }
 
@@ -77,16 +78,15 @@ export function doctorChecks(core: SharedServices, { engine, client, epoch }: Ru
     },
     async runs() {
       const tasks = await store.tasks.listUnfinished(toGraceSpan(new Date(), SETTLED_MS));
-      const states = await Promise.all(tasks.slice(0, LOOKED_AT).map(({ task_id }) => engine.state(task_id)));
-      const strays = tasks
-        .filter(({ record_behind }, index) => ['closed', 'unknown'].includes(states[index] ?? '') && !record_behind)
+      const some_tasks = tasks.slice(0, LOOKED_AT);
+      const executions = await Promise.all(some_tasks.map(({ task_id }) => engine.execution(task_id)));
+      const strays = some_tasks
+        .filter(({ record_behind }, index) => ['closed', 'unknown'].includes(executions[index]!.state) && !record_behind)
         .map(({ task_id }) => task_id);
       const waiting = tasks.filter(({ status }) => status === 'waiting').length;
       const behind = tasks.filter(({ record_behind }) => record_behind !== null).length;
-      const ahead = await Promise.all(
-        tasks.slice(0, LOOKED_AT).map((task, index) => (states[index] === 'waiting' ? isAhead({ store, engine }, task) : false)),
-      );
-      const unnoticed = tasks.filter((_, index) => ahead[index]).map(({ task_id }) => task_id);
+      const ahead = await Promise.all(some_tasks.map((task, index) => isAhead({ store, engine }, task, executions[index]!)));
+      const unnoticed = some_tasks.filter((_, index) => ahead[index]).map(({ task_id }) => task_id);
       if (unnoticed.length > 0)
         throw new Error(
           `${unnoticed.length} wait for what their record does not have: ${unnoticed.slice(0, 5).join(', ')}; a worker asks their owners within a minute`,

@@ -92,9 +92,10 @@ const LOOK_MS = 1_000;
 async function untilPrepared({ setting: { config }, log }: SharedServices, { client, epoch }: RunControl): Promise<void> {
   for (let looks = 0; ; looks += 1) {
     const missing = await missingParts(client, config.TEMPORAL_TASK_QUEUE);
-    if (missing.length === 0 && (await epoch.compare()).why === null) return;
-    const what = missing.length > 0 ? `The workflow engine lacks ${missing.join(', ')}` : 'The record was restored';
-    if (looks === 0) log(`${what}: waiting for a worker of the role runs`);
+    const lack = missing.length > 0 ? `The workflow engine lacks ${missing.join(', ')}` : null;
+    const reasons = [lack, (await epoch.compare()).why].filter((reason) => reason !== null);
+    if (reasons.length === 0) return;
+    if (looks === 0) log(`${reasons.join('. ')}: waiting for a worker of the role runs`);
     await wait(LOOK_MS);
   }
 }

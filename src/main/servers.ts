@@ -81,7 +81,7 @@ async function ensureTemporal(
 ) {
   if (TEMPORAL_ADDRESS)
     return { temporal_address: TEMPORAL_ADDRESS, temporal_ui_url: TEMPORAL_UI_URL ?? null, ports: [], started: [] };
-  const executable = await findTemporal({ home, log, ...(path ? { path } : {}) });
+  const executable = await findTemporal({ home, log, path });
   const temporal = resources.hold(await startTemporal({ executable, home, log, retention_days }), (it) => it.stop());
   const { address, ui_url, ports } = temporal;
   return { temporal_address: address, temporal_ui_url: ui_url, ports, started: [temporal] };

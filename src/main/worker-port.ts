@@ -63,9 +63,8 @@ function workerChecks({ core, driver, worker }: WorkerPort): Checks {
     },
     engine: engine!,
     async pollers() {
-      const running = worker();
-      if (running?.polls()) return 'ask for work';
-      throw new Error(running ? 'The worker has stopped asking for work; restart it' : 'The worker does not ask for work yet');
+      if (worker()?.polls()) return 'ask for work';
+      throw new Error('The worker does not ask for work: it is starting or stopping');
     },
     bus: bus!,
     migrations: migrations!,

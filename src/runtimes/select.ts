@@ -58,7 +58,9 @@ export interface SelectedRuntime {
 
 /** The input that selects the runtime. Without `tools` it is for a chat, for which the vendor's sessions are unsuitable. */
 type Selecting = Pick<Definition, 'provider'> &
-  Partial<Pick<Definition, 'tools' | 'mcp_servers' | 'exchange_limits' | 'fallbacks' | keyof RunGuards>>;
+  Partial<Pick<Definition, 'tools' | 'mcp_servers' | 'fallbacks' | keyof RunGuards>> & {
+    exchange_limits?: Definition['exchange_limits'] | undefined;
+  };
 
 /** Selects the runtime of a provider and the tools it gets. This is the only place that maps them. */
 export async function selectRuntime(

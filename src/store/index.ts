@@ -107,11 +107,13 @@ interface StoreOptions {
   only_tools?: boolean;
 }
 
+const toNobody: Publish = () => {};
+
 /** Creates the whole store, one part per resource. `publish` receives events after they are written. */
 export function createStore({
   database: { pool, prisma },
   keys,
-  publish = () => {},
+  publish = toNobody,
   admins = [],
   only_tools = false,
 }: StoreOptions) {

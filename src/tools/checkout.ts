@@ -6,7 +6,7 @@ import { asLack } from '../domain/outages.ts';
 import { redactor } from '../domain/redaction.ts';
 import { resolveAllowedAddresses } from '../egress/dial.ts';
 import type { EgressRules } from '../egress/rules.ts';
-import { git, TooMuch } from './git-process.ts';
+import { git } from './git-process.ts';
 
 export interface CheckoutOrder {
   url: string;
@@ -132,10 +132,10 @@ function treeJudge({ max_files, max_file_bytes, max_bytes }: Required<CheckoutLi
         entries += 1;
         bytes += size;
         const shortPath = path.slice(0, SHOWN_CHARACTERS);
-        if (entries > max_files) throw new TooMuch(`it has more than ${max_files} files and directories (REPO_MAX_FILES)`);
-        if (path.split('/').length > MOST_LEVELS) throw new TooMuch(`${shortPath} lies more than ${MOST_LEVELS} levels deep`);
-        if (size > max_file_bytes) throw new TooMuch(`${shortPath} is larger than ${max_file_bytes} bytes`);
-        if (bytes > max_bytes) throw new TooMuch(`it is larger than ${max_bytes} bytes (REPO_MAX_MB)`);
+        if (entries > max_files) throw new Error(`it has more than ${max_files} files and directories (REPO_MAX_FILES)`);
+        if (path.split('/').length > MOST_LEVELS) throw new Error(`${shortPath} lies more than ${MOST_LEVELS} levels deep`);
+        if (size > max_file_bytes) throw new Error(`${shortPath} is larger than ${max_file_bytes} bytes`);
+        if (bytes > max_bytes) throw new Error(`it is larger than ${max_bytes} bytes (REPO_MAX_MB)`);
       }
     }
   };

@@ -14,12 +14,9 @@ interface GitLimits {
   signal: AbortSignal;
 }
 
-/** Thrown by a reader of git's output to end git, with the reason. */
-export class TooMuch extends Error {}
-
 /**
- * Runs git and returns the result of `read` on its output. Throws a sentence if git fails, takes too long or writes too much;
- * with the system's `code` if this machine lacks room.
+ * Runs git and returns the result of `read` on its output. Throws a sentence if git fails, takes too long or writes too much, or
+ * if `read` throws the reason why it is ended; with the system's `code` if this machine lacks room.
  */
 export async function git<T = string>(
   args: string[],
@@ -44,7 +41,6 @@ export async function git<T = string>(
   signal.addEventListener('abort', abort, { once: true });
   if (signal.aborted) abort();
   const output = read(child.stdout!).catch((error: Error) => {
-    if (!(error instanceof TooMuch)) throw error;
     stop(error.message);
     return undefined as T;
   });

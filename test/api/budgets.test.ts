@@ -95,6 +95,12 @@ describe('the subject of a budget', () => {
     expect(faults(await create(here.alice, { scope: 'workflow', subject_id: UNKNOWN }))).toEqual([
       ['subject_id', `No workflow with id ${UNKNOWN}`],
     ]);
+    expect(faults(await create(here.bob, { scope: 'agent', subject_id: UNKNOWN }))).toEqual([
+      ['subject_id', `No agent with id ${UNKNOWN}`],
+    ]);
+    expect(faults(await create(here.bob, { scope: 'agent', subject_id: 'not an id' }))).toEqual([
+      ['subject_id', 'No agent with id not an id'],
+    ]);
     expect(faults(await create(here.bob, { scope: 'person', subject_id: 'local:nobody' }))).toEqual([
       ['subject_id', 'No person with id local:nobody'],
     ]);
@@ -125,6 +131,23 @@ describe('the rights to a budget', () => {
     await here.bob.ok(here.bob.put(`/api/budgets/${set.id}`, raise));
     await here.bob.ok(here.bob.del(`/api/budgets/${mine.id}`), 204);
     expect(await names(here.alice)).toEqual(['set']);
+  });
+
+  it('ends with the hundredth that one person makes', async () => {
+    await here.sql(
+      `INSERT INTO budgets (id, name, scope, subject, period, time_zone, limit_tokens, warn_at, on_exhausted, created_by)
+       SELECT gen_random_uuid(), 'many ' || n, 'person', 'local:alice', 'day', 'UTC', 7, '{}', 'wait', 'local:alice'
+       FROM generate_series(1, 99) n`,
+    );
+    await made(here.alice, { scope: 'person', name: 'the last' });
+    await made(here.bob, { scope: 'person', name: 'of another person' });
+    expect(await create(here.alice, { scope: 'person', name: 'one more' })).toMatchObject({
+      status: 409,
+      body: {
+        code: 'budgets_limit',
+        detail: expect.stringMatching(/^You have made 100 budgets, the most that one person may make/),
+      },
+    });
   });
 
   it('a service key reads budgets and changes none, so that no program raises what limits it', async () => {

@@ -63,6 +63,14 @@ it('asks no other provider if that of the agent does not exist', async () => {
   expect(here.model.requests.length).toBe(asked);
 });
 
+it('asks the default model of the installation, with the access token of the caller, for an agent without a model', async () => {
+  const { id } = await here.alice.ok(here.alice.post('/api/agents', { name: `chat ${++made}` }));
+  here.model.script(says('Good morning.'));
+  const { events } = await chat({ message: 'Hello' }, { to: id });
+  expect(events.at(-1)).toMatchObject({ type: 'done' });
+  expect(here.model.requests.at(-1)).toMatchObject({ model: 'default-model', authorization: `Bearer ${ALICE}` });
+});
+
 it('streams session, deltas and done with ids from 1, and stores both messages', async () => {
   here.model.script(says('Hello there, friend.'));
   const { answer, events, session_id } = await chat({ message: `  ${'Hi '.repeat(60)}` });

@@ -195,7 +195,7 @@ describe('/metrics', () => {
 
   it.runIf(remote)('is refused to another machine, whatever it claims to be', async () => {
     const core = here.core;
-    const { openApi } = await import('../../src/main/wiring/index.ts');
+    const { openApi } = await import('../../src/main/wiring/api.ts');
     const { createResources } = await import('../../src/main/resources.ts');
     const resources = createResources(() => {});
     const open = { ...core, setting: { ...core.setting, answers_to: null } };

@@ -124,6 +124,10 @@ describeInBrowser('a dataset', () => {
 
     await button(page, 'Add item …').click();
     await page.getByLabel('Prompt').fill('What is 6 × 7?');
+    await page.getByLabel('Expected answer').fill('[42');
+    await page.getByLabel('It is JSON').check();
+    await button(page, 'Add').click();
+    await page.getByText(/^Not valid JSON: /).waitFor();
     await page.getByLabel('Expected answer').fill('42');
     expect(await faultsOf(page)).toEqual([]);
     await button(page, 'Add').click();

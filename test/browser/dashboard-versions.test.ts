@@ -86,7 +86,16 @@ describeInBrowser('the versions of a workflow', () => {
     expect(await axe(page)).toEqual([]);
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
-    expect((await here.alice.ok(here.alice.get(`/api/workflows/${office}`))).max_turns).toBe(4);
+    const max_turns = async () => (await here.alice.ok(here.alice.get(`/api/workflows/${office}`))).max_turns;
+    expect(await max_turns()).toBe(4);
+    // The agent is as it was in this version: there is nothing to ask, and no difference to show.
+    await page.goto(`${here.url}/dashboard/workflows/${office}?tab=versions&version=3`);
+    await page.getByRole('button', { name: 'Restore …' }).click();
+    const other = page.getByRole('dialog', { name: 'Restore version 3' });
+    await other.getByRole('button', { name: 'Restore', exact: true }).click();
+    await page.getByText('Version 3 was restored.', { exact: true }).waitFor();
+    await other.waitFor({ state: 'detached' });
+    expect(await max_turns()).toBe(9);
   });
 });
 

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { type Branch, type Coverage, keepBundle, readCoverage } from './branches.ts';
@@ -31,44 +31,48 @@ async function measure(): Promise<boolean> {
   const keep = option('--keep');
   const folder = read ?? keep ?? mkdtempSync(join(tmpdir(), 'perdura-coverage-'));
   try {
+    if (!read && !buildDashboard(folder)) return refuse('the dashboard was not built. Its errors are above.');
     if (!read) runTests(folder);
-    noteExecutions(folder);
+    const files = readResults(folder);
+    if (files.length === 0) return refuse(read ? `${read} contains no measurement.` : 'no test was run. The reason is above.');
+    writeExecutions(ROOT, folder, new Map(files));
     return report(await readCoverage(folder));
   } finally {
     if (!read && !keep) rmSync(folder, { recursive: true, force: true });
   }
 }
 
-function runTests(folder: string): void {
-  openFolder(folder);
-  const bin = (name: string) => join(ROOT, 'node_modules/.bin', name);
-  const env = { ...process.env, [COVERAGE_FOLDER]: folder, EVERY_CASE: '1' };
-  const run = (program: string, ...rest: string[]) => spawnSync(bin(program), rest, { cwd: ROOT, env, stdio: 'inherit' });
-  // Every build of this run writes the same bundle, also those that tests begin.
-  run('vite', 'build', '--config', 'src/dashboard/vite.config.ts', '--logLevel', 'warn');
-  keepBundle(folder);
-  run(
-    'vitest',
-    'run',
-    '--project=main',
-    '--project=rest',
-    '--reporter=dot',
-    '--reporter=json',
-    `--outputFile.json=${join(folder, RESULTS)}`,
-    ...args,
-  );
+function refuse(reason: string): false {
+  console.error(`Nothing was measured: ${reason}`);
+  return false;
 }
 
-/** Notes how long each test file took and which statements it executed, for `npm run mutants -- --sql`. */
-function noteExecutions(folder: string): void {
-  const { testResults } = JSON.parse(readFileSync(join(folder, RESULTS), 'utf8')) as {
+function run(folder: string, program: string, ...rest: string[]): boolean {
+  const env = { ...process.env, [COVERAGE_FOLDER]: folder, EVERY_CASE: '1' };
+  return spawnSync(join(ROOT, 'node_modules/.bin', program), rest, { cwd: ROOT, env, stdio: 'inherit' }).status === 0;
+}
+
+/** Builds the dashboard. Every later build of this run writes the same bundle, also those that tests begin. */
+function buildDashboard(folder: string): boolean {
+  openFolder(folder);
+  const is_built = run(folder, 'vite', 'build', '--config', 'src/dashboard/vite.config.ts', '--logLevel', 'warn');
+  if (is_built) keepBundle(folder);
+  return is_built;
+}
+
+function runTests(folder: string): void {
+  const output = `--outputFile.json=${join(folder, RESULTS)}`;
+  run(folder, 'vitest', 'run', '--project=main', '--project=rest', '--reporter=dot', '--reporter=json', output, ...args);
+}
+
+/** Returns the test files that were run, and how many seconds each took. */
+function readResults(folder: string): [file: string, seconds: number][] {
+  const file = join(folder, RESULTS);
+  if (!existsSync(file)) return [];
+  const { testResults } = JSON.parse(readFileSync(file, 'utf8')) as {
     testResults: { name: string; startTime: number; endTime: number }[];
   };
-  writeExecutions(
-    ROOT,
-    folder,
-    new Map(testResults.map(({ name, startTime, endTime }) => [relative(ROOT, name), (endTime - startTime) / 1_000])),
-  );
+  return testResults.map(({ name, startTime, endTime }) => [relative(ROOT, name), (endTime - startTime) / 1_000]);
 }
 
 function report({ branches, unloaded }: Coverage): boolean {

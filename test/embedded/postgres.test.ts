@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdir, readlink, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, readlink, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -10,6 +10,7 @@ import { savePort } from '../../src/embedded/ports.ts';
 import { type PostgresOptions, startPostgres } from '../../src/embedded/postgres.ts';
 import { findMark } from '../../src/embedded/processes.ts';
 import { startAndDie, testBench } from '../support/harness/embedded-homes.ts';
+import { freePort } from '../support/machine/processes.ts';
 
 const bench = testBench();
 // Outside the range where other tests start to look for ports, so that a restarted server finds its port free.
@@ -107,6 +108,19 @@ describe('the Postgres of an installation', { timeout: 60_000 }, () => {
     expect(taken).toMatchObject({ reused: true, pid: left.pid, url: left.url });
     await taken.stop();
     expect(await findMark(left.pid)).toBeUndefined();
+  });
+
+  it('restarts a server that does not answer at the port that it recorded', async () => {
+    const [home, lines] = [await bench.home(), [] as string[]];
+    const first = await start({ home });
+    await remember(first.url);
+    const record = join(home, 'postgres/data/postmaster.pid');
+    const fields = (await readFile(record, 'utf8')).split('\n');
+    await writeFile(record, fields.with(3, String(await freePort())).join('\n'));
+    const second = await start({ home, log: (line) => lines.push(line) });
+    expect(second.reused).toBe(false);
+    expect(lines).toEqual([`Postgres, process ${first.pid}, does not answer; restarting it`]);
+    expect(await recall(second.url)).toEqual([{ answer: 42 }]);
   });
 
   it('takes the next port if its port is occupied, and keeps it', async () => {

@@ -1,10 +1,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cp, mkdir, readFile, rename, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { tsToMs } from '@temporalio/common/lib/time.js';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { findFreePort } from '../../src/embedded/ports.ts';
 import { endProcess, findCommand, findMark, isAlive } from '../../src/embedded/processes.ts';
 import { startTemporal, type Temporal } from '../../src/embedded/temporal.ts';
 import { rawRequest } from '../support/contract/raw-request.ts';
@@ -17,7 +19,7 @@ import { until } from '../support/until.ts';
 const bench = testBench();
 let executable: string;
 // Outside the range where other tests start to look for ports, so that a restarted server finds its ports free.
-const start = async (home: string, more: { retention_days?: number } = {}) =>
+const start = async (home: string, more: Partial<Parameters<typeof startTemporal>[0]> = {}) =>
   bench.keep(await startTemporal({ executable, home, log: bench.log, port: 24_633, ui_port: 24_833, ...more }));
 
 async function using<T>({ address }: Pick<Temporal, 'address'>, work: (client: Client) => Promise<T>): Promise<T> {
@@ -137,6 +139,46 @@ describe('the Temporal server of an installation', { timeout: 60_000 }, () => {
     const second = await start(home);
     expect(second.reused).toBe(false);
     expect(await recall(second)).toBe('RUNNING');
+  });
+
+  it('is restarted with its data at its address, and the end of its log says why it does not start', async () => {
+    const server = await start(await bench.home());
+    await remember(server);
+    const kill = async () => {
+      process.kill(server.pid, 'SIGKILL');
+      await until('the server is down', async () => !(await server.isUp()));
+    };
+    const { pid } = server;
+    await kill();
+    await server.restart();
+    expect(server.pid).not.toBe(pid);
+    expect(await recall(server)).toBe('RUNNING');
+    await kill();
+    const port = Number(server.address.split(':')[1]);
+    await until('the port is free', async () => (await findFreePort(port)) === port);
+    const blocker = createServer().listen(port, '127.0.0.1');
+    await once(blocker, 'listening');
+    bench.keep({ stop: async () => void blocker.close() });
+    await expect(server.restart()).rejects.toThrow(
+      /^Temporal did not start:\n.*address already in use.*\nIts log: .*\/temporal\/server\.log$/s,
+    );
+  });
+
+  it('replaces a server that was started with other settings, and one that does not answer', async () => {
+    const [home, lines] = [await bench.home(), [] as string[]];
+    const log = (line: string) => lines.push(line);
+    const first = await start(home, { memory_mib: 383 });
+    await remember(first);
+    const second = await start(home, { log });
+    expect(second).toMatchObject({ reused: false });
+    process.kill(second.pid, 'SIGSTOP');
+    const third = await start(home, { log });
+    expect(third).toMatchObject({ reused: false });
+    expect(lines).toEqual([
+      `Temporal, process ${first.pid}, has other settings; restarting it`,
+      `Temporal, process ${second.pid}, does not answer; restarting it`,
+    ]);
+    expect(await recall(third)).toBe('RUNNING');
   });
 
   it('leaves the server of the home that this one is a copy of alone, and starts its own', async () => {

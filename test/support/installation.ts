@@ -11,7 +11,8 @@ import type { InstallationSettings } from '../../src/main/installation-settings.
 import { textLine } from '../../src/main/log.ts';
 import { openWorker } from '../../src/main/open-worker.ts';
 import { createResources, type Resources } from '../../src/main/resources.ts';
-import { openApi, openRunControl, openSharedServices, openWorkerConnection } from '../../src/main/wiring/index.ts';
+import { openApi } from '../../src/main/wiring/api.ts';
+import { openRunControl, openSharedServices, openWorkerConnection } from '../../src/main/wiring/index.ts';
 import { lazyConnection } from '../../src/temporal/client/client-connection.ts';
 import { reconcilerScheduleId } from '../../src/temporal/names.ts';
 import { type Client, clientOf, type StreamedEvent } from './client.ts';

@@ -53,6 +53,11 @@ describe.skipIf(missing)('behind PgBouncer, which shares connections between tra
     expect(await here.ended(task_id)).toMatchObject({ status: 'halted' });
   });
 
+  it('a statement that takes its time is not taken for lost, although Postgres knows its connection by another id', async () => {
+    const { rows } = await here.core.database.pool.query('SELECT pg_sleep(2), 7 AS seven');
+    expect(rows).toEqual([{ pg_sleep: '', seven: 7 }]);
+  });
+
   it('only LISTEN goes to Postgres itself', async () => {
     expect(new Set(await pooler.applications())).toEqual(new Set(['perdura', '']));
     const direct = await asOperator(database.url, (operator) =>

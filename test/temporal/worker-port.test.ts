@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { lintOf, metricsOf } from '../support/contract/metrics.ts';
 import { rawRequest } from '../support/contract/raw-request.ts';
+import { folderOfRun } from '../support/harness/run-mark.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { type Child, envOf, perdura } from '../support/machine/processes.ts';
 import { asks, says } from '../support/peers/model-server.ts';
@@ -56,7 +57,7 @@ describe('the port of a worker', { timeout: 120_000 }, () => {
     expect((await health(waiting, 'live')).status).toBe(200);
     const { status, body } = await health(waiting, 'ready');
     expect(status).toBe(503);
-    expect(body.checks.pollers).toEqual({ ok: false, detail: 'The worker does not ask for work yet' });
+    expect(body.checks.pollers).toEqual({ ok: false, detail: 'The worker does not ask for work: it is starting or stopping' });
     expect(body.checks.database).toMatchObject({ ok: true });
     await child.end('SIGKILL');
   });
@@ -189,6 +190,24 @@ describe('the port of a worker', { timeout: 120_000 }, () => {
         query,
       ).toEqual([]);
     }
+  });
+
+  it('is opened by a worker of one role, which warns that it gets no work while TEMPORAL_ROLE_QUEUES is off', async () => {
+    const { child } = await startWorker({}, ['--role', 'models']);
+    await child.prints(/takes work from \S+ as models\nTEMPORAL_ROLE_QUEUES is off: runs that start now send all their work/);
+    await child.end('SIGKILL');
+  });
+
+  it('is opened by no second worker with one home if workspaces are kept in a bucket', async () => {
+    const home = await folderOfRun('perdura-shared-');
+    const bucket = { S3_BUCKET: 'gone', S3_ENDPOINT: 'http://127.0.0.1:9', S3_ACCESS_KEY_ID: 'x', S3_SECRET_ACCESS_KEY: 'y' };
+    const { child } = await startWorker({ PERDURA_HOME: home, ...bucket });
+    await child.prints(/takes work/);
+    const { child: second } = await startWorker({ PERDURA_HOME: home, ...bucket });
+    expect(await second.closed).toEqual([1, null]);
+    const reason = `Process ${child.pid} is a worker with the home ${home}: with S3_BUCKET each worker needs a separate PERDURA_HOME`;
+    expect(second.output()).toContain(reason);
+    await child.end('SIGKILL');
   });
 });
 

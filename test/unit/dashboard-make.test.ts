@@ -3,6 +3,7 @@ import { agents } from '../../src/contracts/agents.ts';
 import { providers } from '../../src/contracts/providers.ts';
 import { CARDS, toEndpoint } from '../../src/dashboard/make/cards.ts';
 import { createMaker, type Service, type Step } from '../../src/dashboard/make/make.ts';
+import { buildSteps } from '../../src/dashboard/make/steps.ts';
 import { closeScreens, openScreens, readButtons, readLinks, toText } from '../support/browser/rendered.ts';
 
 let the: Awaited<ReturnType<typeof openScreens>>;
@@ -35,6 +36,68 @@ it('a card needs a model, except to test the key', () => {
   const typed = { key: 'a key', address: '', model: ' ' };
   expect(toEndpoint(card, typed)).toMatchObject({ faults: [{ field: 'model' }] });
   expect(toEndpoint(card, typed, { testing: true })).toMatchObject({ endpoint: { provider_type: 'openai_compatible' } });
+});
+
+describe('the records of a new agent', () => {
+  const wishes = { name: 'Clerk', system_prompt: 'Be brief.', custom_tool_ids: ['c3'], builtin_tools: [], mcp_server_ids: [] };
+  /** Returns the bodies of the records by name. The id of each is its name. */
+  function listRecords(
+    card_id: string | null,
+    typed: { key?: string; address?: string; model?: string },
+  ): Record<string, object> {
+    const card = CARDS.find(({ id }) => id === card_id);
+    const model = { card, typed: { key: '', address: '', model: '', ...typed }, stored: [], provider_id: card ? null : 'p3' };
+    const created: Record<string, { id: string }> = {};
+    for (const { name, body } of buildSteps({ model, wishes, token_names: [], attempt: 1 }))
+      created[name] = { id: name, ...body(created) };
+    return created;
+  }
+  const workflow = { title: 'Clerk', output_format: 'markdown', max_turns: 20, agent_id: 'agent' };
+
+  it('have the key as a stored token, and no default model where the address names it', () => {
+    const address = 'https://office.openai.azure.com/openai/deployments/large/chat?api-version=2026-01';
+    expect(listRecords('azure', { key: ' k7 ', address })).toMatchObject({
+      token: { name: 'azure-key', value: 'k7', description: 'Key of Azure OpenAI' },
+      provider: { name: 'azure', azure_deployment: 'large', default_model: null, api_key_token_name: 'azure-key' },
+      agent: { ...wishes, provider_id: 'provider' },
+      workflow,
+    });
+  });
+
+  it('have no token without a key, and no provider if there is one', () => {
+    const { agent, provider, ...others } = listRecords('ollama', { address: 'http://127.0.0.1:11434', model: ' small ' });
+    expect([agent, Object.keys(others)]).toEqual([{ id: 'agent', ...wishes, provider_id: 'provider' }, ['workflow']]);
+    expect(provider).toEqual({
+      ...{ id: 'provider', name: 'ollama', provider_type: 'openai_compatible', default_model: 'small' },
+      base_url: 'http://127.0.0.1:11434/v1',
+    });
+    expect(listRecords(null, {})).toEqual({
+      agent: { id: 'agent', ...wishes, provider_id: 'p3' },
+      workflow: { id: 'workflow', ...workflow },
+    });
+  });
+});
+
+describe('the choice of a prompt of an MCP server', () => {
+  const shown = (prompts: object[]) =>
+    the.render(the.McpPromptChoice, {
+      props: { servers: [{ value: 's7', label: 'office' }] },
+      sent: { list_mcp_prompts: { reply: { prompts } } },
+    });
+
+  it('shows the titles of prompts, and the names of those without one', () => {
+    const html = shown([
+      { name: 'review', title: 'Review a text', arguments: [] },
+      { name: 'check', title: null, arguments: [] },
+    ]);
+    expect(toText(html)).toContain('Prompt Choose … Review a text check');
+    expect(html).toContain('<option value="review">Review a text</option>');
+  });
+
+  it('says that the server has none', () => {
+    expect(toText(shown([]))).toMatch(/This server has no prompts\.$/);
+    expect(toText(shown([]))).toMatch(/^MCP server .*Choose … office/);
+  });
 });
 
 describe('records that are made together', () => {

@@ -363,16 +363,8 @@ describe('the page of a workflow', () => {
 
   it('compares a version with the one before it, of those that are listed', () => {
     const version = (number: number) => ({
-      ...{
-        number,
-        current: number === 7,
-        origin: 'saved',
-        created_by: 'a',
-        created_at: at(5),
-        runs: 2,
-        definition_hash: `h${number}`,
-      },
-      last_evaluation: null,
+      ...{ id: `v${number}`, number, current: number === 7, origin: 'saved', created_by: 'a', created_at: at(5) },
+      ...{ runs: 2, definition_hash: `h${number}`, last_evaluation: null },
     });
     const asked: object[] = [];
     const replies = {

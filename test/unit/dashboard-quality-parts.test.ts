@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ApiProblem } from '../../src/dashboard/api/call.ts';
+import { readTypedAnswer, toTypedAnswer } from '../../src/dashboard/datasets/typed-answer.ts';
 import { buildBars } from '../../src/dashboard/usage/measures.ts';
 import { TASK_STATUSES } from '../../src/domain/statuses.ts';
 import { closeScreens, openScreens, readButtons, readFacts, readLinks, SHOWN_TASK, toText } from '../support/browser/rendered.ts';
@@ -17,6 +18,32 @@ afterAll(closeScreens);
 
 const USAGE = { total_in: 1_009, total_out: 211, cache_read: 0, cache_write: 0, premium_requests: 0, cost: 7.5 };
 const TASK = { ...SHOWN_TASK, status: 'completed', usage: USAGE, created_at: at(5), started_at: null, elapsed_seconds: null };
+
+describe('an expected answer', () => {
+  it.each([
+    [null, '', false],
+    [undefined, '', false],
+    ['Rome', 'Rome', false],
+    [{ city: 'Rome' }, '{\n  "city": "Rome"\n}', true],
+  ])('%j is shown as %j, which is JSON: %j', (answer, text, is_json) => {
+    expect(toTypedAnswer(answer)).toEqual({ text, is_json });
+  });
+
+  it('is read as typed: nothing, a text, or JSON', () => {
+    expect(readTypedAnswer({ text: ' ', is_json: true })).toEqual({ value: null });
+    expect(readTypedAnswer({ text: '[7]', is_json: false })).toEqual({ value: '[7]' });
+    expect(readTypedAnswer({ text: '[7]', is_json: true })).toEqual({ value: [7] });
+    expect(readTypedAnswer({ text: '[7', is_json: true })).toEqual({ wrong: expect.stringMatching(/^Not valid JSON: /) });
+  });
+
+  it('of a run is its answer, and the files of its prompt are left out', () => {
+    const shown = (attachments: object[]) =>
+      the.render(the.AddToDataset, { props: { task: { ...TASK, response: 'Rome', attachments } } });
+    expect(shown([])).toMatch(/<textarea[^>]*>Rome<\/textarea>/);
+    expect(toText(shown([{ id: 'f', name: 'bill.pdf' }]))).toContain('Items have no files: an evaluation sends');
+    expect(toText(shown([]))).not.toContain('Items have no files');
+  });
+});
 
 describe('a dataset', () => {
   it('has its description, if it has one', () => {
@@ -73,7 +100,7 @@ describe('an evaluation', () => {
 describe('the versions of a workflow', () => {
   const version = (number: number, more: object = {}) => ({
     ...{ number, current: false, origin: 'saved', created_by: 'alice', created_at: at(number), runs: 2, last_evaluation: null },
-    ...{ definition_hash: `h${number}`, ...more },
+    ...{ id: `v${number}`, definition_hash: `h${number}`, ...more },
   });
   const shown = (items: object[], { at = '/', detail = {} }: { at?: string; detail?: object } = {}) =>
     the.render(the.Versions, {

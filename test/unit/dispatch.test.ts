@@ -25,6 +25,8 @@ interface World {
   has_run?: boolean;
   workflow?: object | null;
   holder?: string;
+  /** The budgets above the run. */
+  caps?: object[];
 }
 
 /** A dispatch on a record and an engine that are objects, with the signals and writes that it makes. */
@@ -46,7 +48,11 @@ function world({ task = null, next = null, webhook = null, is_down = false, has_
     ...Object.fromEntries(['proceed', 'halt', 'deliver', 'terminate'].map((what) => [what, act(what)])),
   };
   const store = {
-    snapshot: async () => ({ workflow: { owner: 'ann', status: 'active', on_busy: 'enqueue' }, guardrails: [], caps: [] }),
+    snapshot: async () => ({
+      workflow: { owner: 'ann', status: 'active', on_busy: 'enqueue' },
+      guardrails: [],
+      caps: more.caps ?? [],
+    }),
     definitions: { get: async () => DEFINITION },
     tasks: {
       create: more.create ?? (async ({ task_id }: { task_id: string }) => ({ task_id, created_at: 'now', holder: task_id })),
@@ -83,6 +89,17 @@ describe('a prompt', () => {
     const { dispatch, done, order } = world({ is_down: true, next: 'b' });
     await expect(dispatch.prompt(order)).rejects.toThrow('the engine is down');
     expect(done).toEqual(['start a', 'discard a', 'proceed b']);
+  });
+
+  it('is refused if a budget above it is used up, unless it repeats one that was accepted', async () => {
+    const ends_at = '2031-05-01T00:00:00.000Z';
+    const caps = [
+      { name: 'Team', unit: 'tokens', limit: 7, spent: 11, ends_at, on_exhausted: 'refuse', warn_at: [], is_short: false },
+    ];
+    await expect(world({ caps }).dispatch.prompt(world({}).order)).rejects.toThrow(/^The budget Team of 7 tokens is used up/);
+    const { dispatch, done, order } = world({ caps, task: { status: 'pending' }, holder: 'a' });
+    expect(await dispatch.prompt(order)).toMatchObject({ task_id: 'a' });
+    expect(done).toEqual(['start a']);
   });
 
   it('that the engine has started, although its answer was lost, is accepted', async () => {

@@ -18,8 +18,10 @@ const PLACES = {
   'main/wiring/runs/index.ts': ['installation', 'tools'],
   // Webhooks, and messages to chats.
   'main/wiring/message-sender.ts': ['configuration'],
-  // Knowledge sources; the sandbox's proxy: custom tools, bash, stdio MCP servers; the API's own port; embeddings.
+  // Knowledge sources; the sandbox's proxy: custom tools, bash, stdio MCP servers; embeddings.
   'main/wiring/index.ts': ['configuration', 'installation', 'own_ports', 'tools_allow'],
+  // Files of the catalogue of models; the receiver of the audit; the API's own port.
+  'main/wiring/api.ts': ['configuration', 'installation', 'own_ports'],
   // Readiness asks the operator's object store.
   'main/wiring/checks.ts': ['objects'],
   // The ports of a worker and of its SDK.

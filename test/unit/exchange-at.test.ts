@@ -50,11 +50,12 @@ it('is not taken for what another failure says', async () => {
   await expect(rebuildExchange(damaged, 2)).rejects.toThrow(TypeError);
 });
 
-it('has another digest with the tools that a vendor runs', async () => {
+it('has another digest with the tools that a vendor runs, and with a call that it demands', async () => {
   const exchange = await rebuildExchange(await read('tools.json'), 1);
   const digests = [undefined, [{ type: 'web_search', name: 'web_search' }], [{ type: 'web_search', name: 'search' }]].map(
     (hosted_tools) => digestExchange({ ...exchange, ...(hosted_tools && { hosted_tools: hosted_tools as never }) }),
   );
   expect(digests[0]).toBe(digestExchange(exchange));
   expect(new Set(digests).size).toBe(3);
+  expect(digestExchange({ ...exchange, must_call: true })).not.toBe(digests[0]);
 });

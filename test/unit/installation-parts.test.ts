@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { keepFile, readJsonFile, readTail, replaceFile, trimLog } from '../../src/embedded/files.ts';
 import { encryptionKey, localToken } from '../../src/embedded/local-identity.ts';
+import { formatGreeting } from '../../src/main/commands/dev.ts';
 import { type Config, onlyCallsTools, readConfig } from '../../src/main/config.ts';
 import { createHomeMark, requestRestore } from '../../src/main/home-mark.ts';
 import { createResources } from '../../src/main/resources.ts';
@@ -31,6 +32,18 @@ describe('what an installation holds open', () => {
     await resources.close();
     expect([closed, failures]).toEqual([['api', 'engine', 'database'], ['It does not answer']]);
   });
+});
+
+it('an installation says where its parts are, also if the Temporal is not its own', () => {
+  const urls = {
+    api_url: 'http://127.0.0.1:7',
+    dashboard_url: 'http://127.0.0.1:7/dashboard',
+    docs_url: 'http://127.0.0.1:7/docs',
+  };
+  const show = (temporal_ui_url: string | null) =>
+    formatGreeting({ ...urls, temporal_ui_url, token_file: '/home/token' } as Parameters<typeof formatGreeting>[0]);
+  expect(show('http://127.0.0.1:11')).toContain('Temporal UI   http://127.0.0.1:11\n  Access token  /home/token\n');
+  expect(show(null)).toContain('Temporal UI   where you run it\n');
 });
 
 describe('the mark of a home', () => {

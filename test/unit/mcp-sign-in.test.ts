@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { toSignIn } from '../../src/api/routes/mcps.ts';
 import type { McpTarget } from '../../src/tools/mcp/config.ts';
 import { beginSignIn } from '../../src/tools/mcp/sign-in.ts';
 
@@ -65,4 +66,12 @@ describe('a sign-in at an MCP server', () => {
       message: expect.stringContaining('its authorization server has no usable address'),
     });
   });
+});
+
+it('a sign-in at an MCP server says until when it lasts, if that is known', () => {
+  const signed_in_at = new Date('2031-05-01T07:11:13.000Z');
+  const facts = { signed_in_at: '2031-05-01T07:11:13.000Z', renews: false };
+  expect(toSignIn({ signed_in_at, expires_at: null, renews: false })).toEqual({ ...facts, expires_at: null });
+  const expires_at = new Date('2031-05-01T08:17:19.000Z');
+  expect(toSignIn({ signed_in_at, expires_at, renews: false })).toEqual({ ...facts, expires_at: '2031-05-01T08:17:19.000Z' });
 });

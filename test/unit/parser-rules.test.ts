@@ -63,3 +63,19 @@ it('schemas of an MCP server are checked together, then each alone in half the t
   const of = (deadline_ms: number) => ({ job: 'schemas', owner: 'mcp', deadline_ms });
   expect(noted).toEqual([of(3_000), of(1_500), of(1_500)]);
 });
+
+it('schemas that cannot be checked together are checked alone, the smallest first, until too many cannot be checked', async () => {
+  const judged: unknown[][] = [];
+  const run = async (_: string, schemas: unknown[]) => {
+    judged.push(schemas);
+    if (schemas.length > 1 || 'bad' in (schemas[0] as object)) throw new Error('It takes too long');
+    return [null];
+  };
+  const findFaults = schemaJudge({ run } as never, { JUDGE_SECONDS: 2 } as never);
+  const bad = Array.from({ length: 4 }, (_, at) => ({ bad: 'x'.repeat(at + 1) }));
+  const faults = await findFaults([{ good: 'x'.repeat(99) }, ...bad]);
+  const failed = faults.filter((fault) => fault === 'it could not be checked: It takes too long').length;
+  expect(faults[0]).toBe(`it was not checked, since ${failed} smaller schemas of this server could not be checked`);
+  expect(judged.slice(1, 3)).toEqual([[bad[0]], [bad[1]]]);
+  expect(await findFaults([{ good: 'x' }, { bad: 'y' }])).toEqual([null, 'it could not be checked: It takes too long']);
+});

@@ -146,6 +146,14 @@ const OTHERS: [string, string, (bundle: RunBundle) => void, { step: number; what
     },
     null,
   ],
+  [
+    'has a step whose cost nobody knows',
+    'tools.json',
+    ({ steps }) => {
+      steps[0]!.usage.cost = null;
+    },
+    null,
+  ],
 ];
 
 it.each(OTHERS)('a replay of a run that %s (%s)', async (_what, name, change, difference) => {

@@ -52,3 +52,15 @@ it.each([
     tools: [{ kind: 'hosted', name: 'web_search', tool: hosted_tools[0] }],
   });
 });
+
+it('the fallbacks of a definition keep their providers, without addresses', () => {
+  const provider = { id: 'p3', name: 'Gateway', provider_type: 'openai_compatible', default_model: 'small' };
+  const fallbacks = [
+    { on: ['quota'], model: 'large' },
+    { on: ['quota'], model: 'huge', provider },
+  ];
+  const definition = { model: 'scripted', provider: null, fallbacks };
+  const [same, other] = toDefinition({ definition } as never).fallbacks!;
+  expect(same).toEqual({ on: ['quota'], model: 'large' });
+  expect(other).toMatchObject({ on: ['quota'], model: 'huge', provider: { id: 'p3', name: 'Gateway' } });
+});

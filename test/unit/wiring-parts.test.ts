@@ -13,9 +13,11 @@ import { createEvaluationCheck, graderCaller } from '../../src/main/wiring/runs/
 import { getContextWindow, windowFinder, windowKeeper } from '../../src/main/wiring/runtime-options.ts';
 import { getLogOrigin } from '../../src/main/wiring/traces.ts';
 import { ParserFailure } from '../../src/parsers/failure.ts';
+import { toRunId } from '../../src/temporal/names.ts';
 import { listPlugins } from '../../src/toolrunner/index.ts';
 import type { FitArguments } from '../../src/tools/arguments.ts';
 import { reply, startOddHttpMcpServer } from '../support/peers/odd-http-mcp-server.ts';
+import { inActivity } from '../support/runs/in-activity.ts';
 import { serverOf } from '../tools/support.ts';
 
 const INSPECTED = { valid: true, error: null, description: 'Adds', inferred_schema: {}, effect: 'read', network: true, env: {} };
@@ -287,6 +289,10 @@ describe('the context window', () => {
   });
 });
 
-it('a line of the log names the trace, if there is one', () => {
-  expect([getLogOrigin(null), getLogOrigin({ ids: () => ({ trace_id: 't7' }) } as never)]).toEqual([{}, { trace_id: 't7' }]);
+it('a line of the log names the trace, if there is one, and the task whose activity writes it', async () => {
+  const tracing = { ids: () => ({ trace_id: 't7' }) } as never;
+  expect([getLogOrigin(null), getLogOrigin(tracing)]).toEqual([{}, { trace_id: 't7' }]);
+  const writeIn = (workflow_id: string) => inActivity({ workflow_id }, async () => getLogOrigin(tracing));
+  expect(await writeIn(toRunId('k5'))).toEqual({ task_id: 'k5', trace_id: 't7' });
+  expect(await writeIn('perdura-other-k5')).toEqual({ trace_id: 't7' });
 });

@@ -64,10 +64,9 @@ export function createPriceFinder({
     const provider = await find(agent.provider_id);
     if (agent.provider_id && !provider) return null;
     const own = findUnpricedAt(model ?? agent.model ?? null, provider);
-    if (own) return own;
-    const lister = agent.fallbacks?.length ? agent : provider;
-    const listed_by = lister === agent ? null : (agent.provider_id ?? null);
-    const fallbacks = lister?.fallbacks ?? [];
+    // Without a provider, no model has a price.
+    if (own || !provider) return own;
+    const [fallbacks, listed_by] = agent.fallbacks?.length ? [agent.fallbacks, null] : [provider.fallbacks, provider.id];
     for (const [index, fallback] of fallbacks.entries()) {
       const other = fallback.provider_id === null ? provider : await find(fallback.provider_id);
       // Runs pass over a fallback that is missing or keeps conversations.

@@ -10,7 +10,7 @@ import { Page } from '../ui/page.tsx';
 import { Code, Facts, Status } from '../ui/show.tsx';
 import { Failure, Loaded } from '../ui/states.tsx';
 import { When } from '../ui/time.tsx';
-import { evaluationUrl } from './evaluation-url.ts';
+import { evaluationTitle, evaluationUrl } from './evaluation-url.ts';
 import { Regressions } from './regressions.tsx';
 import { Results } from './results.tsx';
 
@@ -58,7 +58,7 @@ function Head({ evaluation }: { evaluation: EvaluationDetail }) {
           'Not graded': errors,
           Workflow: (
             <Anchor component={Link} to={`/workflows/${evaluation.workflow_id}`} inherit>
-              {evaluation.workflow_title ?? 'untitled'}
+              {evaluationTitle(evaluation)}
             </Anchor>
           ),
           Version: <RunVersion task={evaluation} />,

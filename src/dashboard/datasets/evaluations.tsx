@@ -8,7 +8,7 @@ import { type Column, ListTable } from '../ui/list.tsx';
 import { Status } from '../ui/show.tsx';
 import { Empty } from '../ui/states.tsx';
 import { When } from '../ui/time.tsx';
-import { evaluationUrl } from './evaluation-url.ts';
+import { evaluationTitle, evaluationUrl } from './evaluation-url.ts';
 import { StartEvaluation } from './start-evaluation.tsx';
 
 /** Lists the evaluations of a dataset. A new one starts with the settings of the last. */
@@ -48,7 +48,7 @@ export const evaluationColumns: Column<Evaluation>[] = [
     label: 'Workflow',
     show: (evaluation) => (
       <Anchor component={Link} to={evaluationUrl(evaluation)} className="clip">
-        {evaluation.workflow_title ?? 'untitled'}
+        {evaluationTitle(evaluation)}
       </Anchor>
     ),
   },

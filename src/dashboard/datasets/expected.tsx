@@ -1,17 +1,7 @@
 import { Checkbox, Stack, Textarea } from '@mantine/core';
 import { useState } from 'react';
-import { parseJson } from '../ui/json.ts';
 import { useUnsaved } from '../ui/unsaved.tsx';
-
-interface TypedAnswer {
-  text: string;
-  is_json: boolean;
-}
-
-const toTypedAnswer = (answer: unknown): TypedAnswer => {
-  if (answer === null || answer === undefined) return { text: '', is_json: false };
-  return typeof answer === 'string' ? { text: answer, is_json: false } : { text: JSON.stringify(answer, null, 2), is_json: true };
-};
+import { readTypedAnswer, type TypedAnswer, toTypedAnswer } from './typed-answer.ts';
 
 /**
  * Holds the field for an expected answer: a text, or any JSON value. `is_sent`: the answer was sent, so nothing can be lost any
@@ -30,7 +20,7 @@ export function useExpected(initial: unknown, is_sent: boolean) {
     set: (change: Partial<TypedAnswer>) => setTyped((previous) => ({ ...previous, ...change })),
     /** Returns the answer; null if the field is empty, undefined if it is invalid, which the field then shows. */
     read(): unknown {
-      const read = typed.text.trim() === '' ? { value: null } : typed.is_json ? parseJson(typed.text) : { value: typed.text };
+      const read = readTypedAnswer(typed);
       setWrong('wrong' in read ? read.wrong : null);
       return 'wrong' in read ? undefined : read.value;
     },

@@ -15,8 +15,8 @@ const SHOWN_FIRST = 10;
 
 /** Lists the items that passed in the baseline and do not pass now. */
 export function Regressions({ evaluation: { regressions } }: { evaluation: EvaluationDetail }) {
-  const [all, setAll] = useState(false);
-  const visible = all ? regressions : regressions.slice(0, SHOWN_FIRST);
+  const [most, setMost] = useState(SHOWN_FIRST);
+  const visible = regressions.slice(0, most);
   return (
     <Section title="Regressions">
       {regressions.length === 0 ? (
@@ -26,7 +26,7 @@ export function Regressions({ evaluation: { regressions } }: { evaluation: Evalu
       )}
       {visible.length < regressions.length && (
         <Group>
-          <Button variant="default" onClick={() => setAll(true)}>
+          <Button variant="default" onClick={() => setMost(regressions.length)}>
             {`Show all ${formatNumber(regressions.length)}`}
           </Button>
         </Group>

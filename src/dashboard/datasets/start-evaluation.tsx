@@ -8,7 +8,7 @@ import { ResourceForm, useForm } from '../resources/form.tsx';
 import { DialogButton } from '../ui/dialog-button.tsx';
 import { formatRate } from '../ui/figures.ts';
 import { formatTime } from '../ui/time.tsx';
-import { evaluationUrl } from './evaluation-url.ts';
+import { evaluationTitle, evaluationUrl } from './evaluation-url.ts';
 import { GRADERS } from './graders.ts';
 
 const OVERRIDES: Overrides = {
@@ -78,5 +78,6 @@ function buildBaselineField(earlier: Evaluation[]): Overrides[string] {
   };
 }
 
-const formatName = ({ workflow_title, created_at, pass_rate }: Evaluation) =>
-  `${workflow_title ?? 'untitled'}, ${formatTime(created_at)}, ${formatRate(pass_rate ?? 0)} passed`;
+/** Names a completed evaluation. */
+const formatName = (evaluation: Evaluation) =>
+  `${evaluationTitle(evaluation)}, ${formatTime(evaluation.created_at)}, ${formatRate(evaluation.pass_rate!)} passed`;

@@ -9,7 +9,8 @@ import { useUnsaved } from '../ui/unsaved.tsx';
 import { freeName } from './cards.ts';
 import { McpPromptButton } from './mcp-prompts.tsx';
 import { ModelSection } from './model-section.tsx';
-import { useMake, type Wishes } from './use-make.ts';
+import type { Wishes } from './steps.ts';
+import { useMake } from './use-make.ts';
 import { useModel } from './use-model.ts';
 
 const INSTRUCTIONS = 'You are a helpful assistant.';

@@ -19,7 +19,7 @@ export function McpPromptButton({ servers, onTake }: Takes) {
     <Group>
       <DialogButton label="Take a prompt of an MCP server" title="Prompts of MCP servers" size="lg" needs={mcps.prompts.access}>
         {(close) => (
-          <PromptChoice
+          <McpPromptChoice
             servers={servers}
             onTake={(text) => {
               onTake(text);
@@ -32,9 +32,10 @@ export function McpPromptButton({ servers, onTake }: Takes) {
   );
 }
 
-const NOTHING = { value: '', label: 'Choose …' };
+/** Stands in a choice until something is chosen. */
+const NOTHING = { value: '', label: 'Choose …', disabled: true };
 
-function PromptChoice({ servers, onTake }: Takes) {
+export function McpPromptChoice({ servers, onTake }: Takes) {
   const list = useAct(mcps.prompts);
   const [server, setServer] = useState('');
   const [chosen, setChosen] = useState('');
@@ -43,7 +44,7 @@ function PromptChoice({ servers, onTake }: Takes) {
   const chooseServer = (id: string) => {
     setServer(id);
     setChosen('');
-    if (id) list.mutate({ params: { id } });
+    list.mutate({ params: { id } });
   };
   return (
     <Stack>
@@ -62,6 +63,7 @@ function PromptChoice({ servers, onTake }: Takes) {
           label="Prompt"
           data={[NOTHING, ...prompts.map(({ name, title }) => ({ value: name, label: title ?? name }))]}
           value={chosen}
+          description={prompt?.description}
           onChange={(event) => setChosen(event.currentTarget.value)}
         />
       )}
@@ -90,7 +92,6 @@ function PromptFields({ server_id, prompt, onTake }: Fields) {
     );
   return (
     <Stack>
-      {prompt.description && <Text size="sm">{prompt.description}</Text>}
       {prompt.arguments.map(({ name, description, required }) => (
         <TextInput
           key={name}

@@ -23,7 +23,7 @@ export function ForkForm({ task, step }: { task: Task; step: number }) {
   useUnsaved(prompt.trim() !== '' && !fork.isPending && !fork.isSuccess);
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    const body = { from_step: Number(from_step), effects, ...(prompt.trim() ? { prompt } : {}) };
+    const body = { from_step: Number(from_step), effects, ...(prompt.trim() && { prompt }) };
     fork.mutate({ params: { id: task.id }, body }, { onSuccess: ({ task_id }) => navigate(`/tasks/${task_id}`) });
   };
   return (

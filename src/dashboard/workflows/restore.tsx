@@ -27,21 +27,23 @@ export function RestoreButton(props: RestoreProps) {
   );
 }
 
+const isAboutAgent = (code: string | undefined) => code === 'agent_differs' || code === 'agent_missing';
+
 /** Asks about the agent only if it has changed since the version. */
 function RestoreDialog({ workflow_id, number, close }: RestoreProps & { close(): void }) {
   const restore = useAct(versions.restore);
   const [agent, setAgent] = useState<AgentRestore>('copy');
-  const asks = restore.error?.code === 'agent_differs' || restore.error?.code === 'agent_missing';
+  const asks = isAboutAgent(restore.error?.code);
   const [asked, setAsked] = useState(false);
   const act = () =>
     restore.mutate(
-      { params: { id: workflow_id, number }, body: asked || asks ? { agent } : {} },
+      { params: { id: workflow_id, number }, body: asked ? { agent } : {} },
       {
         onSuccess: (restored) => {
           if (restored.exact) close();
           notifications.show({ message: `Version ${number} was restored.`, color: 'green' });
         },
-        onError: ({ code }) => setAsked((before) => before || code === 'agent_differs' || code === 'agent_missing'),
+        onError: ({ code }) => setAsked((before) => before || isAboutAgent(code)),
       },
     );
   if (restore.data) return <Outcome restored={restore.data} number={number} close={close} />;
@@ -51,7 +53,7 @@ function RestoreDialog({ workflow_id, number, close }: RestoreProps & { close():
         Sets the fields of this workflow as they were. Skills, guardrails, tools, MCP servers, knowledge and the provider are used
         as they are now.
       </Text>
-      {restore.error && !asks && <Failure problem={restore.error} />}
+      <Failure problem={asks ? null : restore.error} />
       {asks && <Text role="alert">{restore.error?.message.split('. ')[0]}.</Text>}
       {asked && (
         <Radio.Group label="The agent" value={agent} onChange={(value) => setAgent(value as AgentRestore)}>

@@ -3,8 +3,9 @@ import { processLog } from '../log.ts';
 import { createResources } from '../resources.ts';
 import { loadExternalSettings } from '../setting.ts';
 import { untilSignal } from '../until-signal.ts';
+import { openApi } from '../wiring/api.ts';
 import { openClientConnection } from '../wiring/client-connection.ts';
-import { openApi, openRunControl, openSharedServices } from '../wiring/index.ts';
+import { openRunControl, openSharedServices } from '../wiring/index.ts';
 import { registerPlugins } from '../wiring/register-plugins.ts';
 
 /** Starts only the HTTP server. */

@@ -14,7 +14,7 @@ export default async function runDev(config: Config): Promise<void> {
     await (await starting).stop();
     return;
   }
-  standardOutput.write(greeting(running.installation));
+  standardOutput.write(formatGreeting(running.installation));
   try {
     await Promise.race([ended, running.done]);
   } finally {
@@ -23,7 +23,8 @@ export default async function runDev(config: Config): Promise<void> {
   }
 }
 
-const greeting = ({ api_url, dashboard_url, docs_url, temporal_ui_url, token_file }: Installation) => `
+/** Returns what is printed once the installation is ready. */
+export const formatGreeting = ({ api_url, dashboard_url, docs_url, temporal_ui_url, token_file }: Installation) => `
 Perdura is ready.
 
   Dashboard     ${dashboard_url}

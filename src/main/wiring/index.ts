@@ -1,23 +1,15 @@
 import { mkdir } from 'node:fs/promises';
 import { Client, type Connection } from '@temporalio/client';
 import type { NativeConnection } from '@temporalio/worker';
-import type { FastifyInstance } from 'fastify';
-import { buildApp } from '../../api/app.ts';
-import { auditSender } from '../../api/service/audit-sender.ts';
-import { auditTrail } from '../../api/service/audit-trail.ts';
-import type { DashboardSettings } from '../../api/service/dashboard.ts';
-import { webhookSender } from '../../egress/webhook-sender.ts';
-import { createChangeReaders, createPublishers } from '../../events/changes.ts';
+import { createPublishers } from '../../events/changes.ts';
 import { postgresBus } from '../../events/postgres-bus.ts';
 import { redisBus } from '../../events/redis-bus.ts';
-import { withSharedPages } from '../../events/shared-pages.ts';
-import { createStreamBudget } from '../../events/waiting.ts';
 import { createJudge, type Judge } from '../../guardrails/judge.ts';
 import { withBrowserSessions } from '../../identity/browser-sessions.ts';
 import { createCachedIdentity } from '../../identity/cached-identity.ts';
 import { authorities } from '../../identity/roles.ts';
 import { withServiceKeys } from '../../identity/service-keys.ts';
-import { measureBudget, measureRunner } from '../../observe/measured.ts';
+import { measureRunner } from '../../observe/measured.ts';
 import { createMeters } from '../../observe/meters.ts';
 import { PATIENCE_MS } from '../../parsers/failure.ts';
 import { createParserPool, type ParserPool } from '../../parsers/pool.ts';
@@ -26,57 +18,39 @@ import { buildClientConfig, openDatabase } from '../../store/database/database.t
 import { requireOwnSchema } from '../../store/database/migrations.ts';
 import { requireReachable } from '../../store/database/reachable.ts';
 import { createStore } from '../../store/index.ts';
-import type { AuditStore } from '../../store/people/audit.ts';
 import type { KnownPrincipal } from '../../store/people/principals.ts';
 import { createQuotas } from '../../store/people/quota-checks.ts';
-import type { ScheduleRow } from '../../store/resources/scheduled-agents.ts';
 import { toVersionConfig } from '../../store/resources/versions.ts';
 import { pinDefinition } from '../../store/runs/pin.ts';
 import { noteActiveKey, requireKeys } from '../../store/secrets/key-check.ts';
 import { keyRing } from '../../store/secrets/key-ring.ts';
-import { createCaps } from '../../temporal/activities/caps.ts';
-import { type Fire, serve } from '../../temporal/activities/fire.ts';
 import { createEngine } from '../../temporal/client/engine.ts';
 import { engineMark } from '../../temporal/client/engine-mark.ts';
 import { isOnThisMachine, openConnection, openRelayedConnection } from '../../temporal/client/engine-relay.ts';
 import { createEvaluations } from '../../temporal/client/evaluations.ts';
 import { createSchedules } from '../../temporal/client/schedules.ts';
 import { epochKeeper } from '../../temporal/repair/epoch.ts';
-import { measureDisk } from '../../temporal/repair/sizes.ts';
 import { createDispatch } from '../../temporal/start/dispatch.ts';
 import { settler } from '../../temporal/start/settle.ts';
 import { startsInTurn } from '../../temporal/start/starts.ts';
-import { builtinSpecs } from '../../tools/builtin/index.ts';
 import { toWorkspacesPath } from '../../tools/workspaces.ts';
 import { type Config, hasRole, onlyCallsTools, toRoleSettings } from '../config.ts';
 import type { RunControl, SharedServices } from '../core.ts';
 import { createHomeMark } from '../home-mark.ts';
 import type { InstallationSettings } from '../installation-settings.ts';
-import { type ProcessLog, requestLog } from '../log.ts';
-import { DASHBOARDS, MIGRATIONS } from '../places.ts';
+import type { ProcessLog } from '../log.ts';
+import { MIGRATIONS } from '../places.ts';
 import type { Resources } from '../resources.ts';
 import { describeKeySource } from '../setting.ts';
-import { stateSource } from '../worker-port.ts';
-import { createBrowserSignIn } from './browser-sign-in.ts';
-import { createBundleBuilder } from './bundles.ts';
-import { createChatReplies } from './chat-replies.ts';
-import { createChecks } from './checks.ts';
 import { connectOptions } from './client-connection.ts';
 import { openEgress } from './egress.ts';
-import { createChatGuard, createPromptCheck } from './guardrails.ts';
-import { createKnowledgeService, openKnowledge } from './knowledge.ts';
+import { createPromptCheck } from './guardrails.ts';
+import { openKnowledge } from './knowledge.ts';
 import { createLaterStarts } from './later-starts.ts';
-import { getApiSettings } from './limits.ts';
 import { openMcpPackages } from './mcp-packages.ts';
-import { createMcpProbe } from './mcp-probe.ts';
-import { createMcpSignIns } from './mcp-sign-ins.ts';
-import { createMessageSender, openMailer } from './message-sender.ts';
-import { createModelCatalogueService, keepModelCatalogue } from './model-catalogue.ts';
-import { createModelLists } from './model-lists.ts';
-import { argumentFitter, getParserSettings } from './parsers.ts';
-import { createFirePorts } from './runs/index.ts';
+import { keepModelCatalogue } from './model-catalogue.ts';
+import { getParserSettings } from './parsers.ts';
 import { createSecretScope, listInstallationSecrets } from './secret-scope.ts';
-import { createStepRequestBuilder } from './step-requests.ts';
 import { openToolRunner } from './tool-runner.ts';
 import { getLogOrigin, startTracing } from './traces.ts';
 
@@ -229,101 +203,4 @@ export function openRunControl(
   const epoch = epochKeeper({ record: store.epoch, engine: engineMark(client, task_queue), home, log });
   const schedules = createSchedules({ client, task_queue, public_url });
   return { client, engine, settle, dispatch, schedules, evaluations: createEvaluations(client, task_queue), epoch };
-}
-
-/** How long chat replies may take to end when the service stops. */
-const CHAT_GRACE_MS = 5_000;
-
-interface ApiOptions {
-  resources: Resources;
-  dashboards?: DashboardSettings;
-  /** The destination of the request log. */
-  log_to?: { write(line: string): void };
-}
-
-export async function openApi(
-  core: SharedServices,
-  driver: RunControl,
-  { resources, dashboards = DASHBOARDS, log_to = requestLog() }: ApiOptions,
-): Promise<FastifyInstance> {
-  const { setting, store, bus, runner, identify, authorityOf, mayStart } = core;
-  const { config } = setting;
-  const caps = createCaps({ caps: store.caps, raise: driver.engine.raise });
-  const replies = resources.hold(createChatReplies(core, caps), (it) => it.close(CHAT_GRACE_MS));
-  // Sessions and tasks share one id format, so the halt notice for a task reaches every API process, too.
-  resources.hold(bus.onHalt(replies.stop), (end) => end());
-  const changes = resources.hold(createChangeReaders({ bus, findOwner: store.workflows.findOwner }), (it) => it.close());
-  const services = {
-    store,
-    changes,
-    publishChange: core.publishChange,
-    following: { bus, waiting: measureBudget(createStreamBudget(), core.meters), log: withSharedPages(store.events) },
-    isCrowded: core.database.isCrowded,
-    runner,
-    ...driver,
-    identify,
-    authorityOf,
-    mayStart,
-    sign_in: createBrowserSignIn(core),
-    audit: auditTrail({ store: openAuditStore(core, resources), stream: config.AUDIT_LOG ? log_to : null, log: core.log }),
-    secrets: core.secrets,
-    models: createModelLists(core),
-    model_catalogue: createModelCatalogueService({ store, keeper: core.model_catalogue, fetch: core.egress.configuration.fetch }),
-    checks: createChecks(core, driver),
-    mailer: openMailer(config),
-    sendMessage: createMessageSender(core),
-    measureDisk: () => measureDisk(config.PERDURA_HOME),
-    metrics: [core.meters.text, stateSource(core, driver)],
-    replies,
-    stopReply(session_id: string) {
-      replies.stop(session_id);
-      bus.halt(session_id);
-    },
-    guard: createChatGuard(core),
-    judge: core.judge,
-    admitBytes: core.quotas.admitBytes,
-    wakeWaiting: caps.wake,
-    knowledge: createKnowledgeService(core),
-    fireNow: (row: ScheduleRow, fire: Fire) => serve(createFirePorts(core, driver), row, fire),
-    mcp: createMcpProbe(core),
-    mcpSignIns: createMcpSignIns(core),
-    buildBundle: createBundleBuilder(core),
-    buildStepRequest: createStepRequestBuilder(core),
-    findModelPrice,
-    fitArguments: argumentFitter(core),
-    builtin_tools: builtinSpecs({ search_url: config.SEARCH_API_URL ?? null }),
-  };
-  const app = await buildApp(services, {
-    version: setting.version,
-    ...getApiSettings(config),
-    answers_to: setting.answers_to,
-    authorization: {
-      issuer: (config.IDENTITY_PROVIDERS.includes('oidc') && config.OIDC_ISSUER) || null,
-      public_url: setting.public_url,
-    },
-    log_to,
-    tracing: core.tracing,
-    dashboards,
-  });
-  app.addHook('onListen', async () => {
-    for (const address of app.addresses()) if (typeof address === 'object') core.egress.own_ports.add(address.port);
-  });
-  return resources.hold(app, (it) => it.close());
-}
-
-/** Opens the store of audit entries; with a webhook, entries are sent from there. */
-function openAuditStore(
-  { store, setting: { config }, egress, log }: Pick<SharedServices, 'store' | 'setting' | 'egress' | 'log'>,
-  resources: Resources,
-): Pick<AuditStore, 'add'> {
-  const { AUDIT_WEBHOOK_URL: url, AUDIT_WEBHOOK_SECRET: secret } = config;
-  if (!url || !secret) return store.audit;
-  const sendWebhook = webhookSender({ fetch: egress.installation, listSecrets: async () => [secret] });
-  const sender = resources.hold(auditSender({ queue: store.auditQueue, sendWebhook, url, log }), (it) => it.stop());
-  return {
-    async add(entries) {
-      await store.audit.add(entries, { queued: true });
-      sender.wake();
-    },
-  };
 }

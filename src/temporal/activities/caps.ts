@@ -17,8 +17,11 @@ export interface Caps {
   hold(reserve: (reservation: string) => Promise<ReserveAnswer | 'stale'>): Promise<Held>;
   /** Ends a reservation that was released together with the usage of its call. */
   settled(reservation: string): void;
-  /** Ends a reservation whose call used nothing that is recorded. Best effort: a reservation that is not prolonged ends by itself. */
-  release(reservation: string): Promise<void>;
+  /**
+   * Ends a reservation whose call used nothing that is recorded; null: nothing was reserved. Best effort: a reservation that is not
+   * prolonged ends by itself.
+   */
+  release(reservation: string | null): Promise<void>;
   /** Lets the runs try again for which there is room now. Best effort: the reconciler repeats it. */
   wake(): Promise<void>;
 }
@@ -81,6 +84,7 @@ export function createCaps({ caps, raise }: CapsPorts): Caps {
     },
     settled: end,
     async release(reservation) {
+      if (reservation === null) return;
       await caps.release(reservation).catch(() => {});
       end(reservation);
     },

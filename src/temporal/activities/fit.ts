@@ -181,7 +181,7 @@ async function summarise(work: FitWork, cut: Cut, { most_tokens, signal }: { mos
   try {
     return await writeSummary(work, cut, asking);
   } finally {
-    if (asking.reservation) await caps.release(asking.reservation);
+    await caps.release(asking.reservation);
   }
 }
 

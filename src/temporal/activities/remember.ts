@@ -66,7 +66,7 @@ export const rememberActivity =
       try {
         return await storeFacts(ports, { ...asking, reservation, signal });
       } finally {
-        if (reservation) await ports.caps.release(reservation);
+        await ports.caps.release(reservation);
       }
     });
 

@@ -13,6 +13,7 @@ import { type Sent, withSent } from './sent.ts';
 
 /** The components that tests render: the file of each. */
 const SCREENS = {
+  AddToDataset: 'runs/add-to-dataset.tsx',
   AgentPanel: 'resources/panels/agent-panel.tsx',
   AlertPanel: 'resources/panels/alert-panel.tsx',
   AlertStatus: 'resources/panels/alert-panel.tsx',
@@ -39,6 +40,7 @@ const SCREENS = {
   Markdown: 'ui/markdown.tsx',
   McpImportForm: 'resources/panels/mcp-panel.tsx',
   McpPanel: 'resources/panels/mcp-panel.tsx',
+  McpPromptChoice: 'make/mcp-prompts.tsx',
   McpTools: 'resources/panels/mcp-tools.tsx',
   MemoryPanel: 'resources/panels/memory-panel.tsx',
   Messages: 'playground/messages.tsx',

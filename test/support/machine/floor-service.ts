@@ -3,7 +3,8 @@ import { openWorker } from '../../../src/main/open-worker.ts';
 import { createResources } from '../../../src/main/resources.ts';
 import { loadExternalSettings } from '../../../src/main/setting.ts';
 import { untilSignal } from '../../../src/main/until-signal.ts';
-import { openApi, openRunControl, openSharedServices, openWorkerConnection } from '../../../src/main/wiring/index.ts';
+import { openApi } from '../../../src/main/wiring/api.ts';
+import { openRunControl, openSharedServices, openWorkerConnection } from '../../../src/main/wiring/index.ts';
 import { quietSdk } from '../../../src/temporal/worker/worker.ts';
 
 // API and worker share one process, as in `npm start`: whatever keeps the worker busy delays the API.

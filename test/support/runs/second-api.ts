@@ -1,5 +1,6 @@
 import { createResources } from '../../../src/main/resources.ts';
-import { openApi, openSharedServices } from '../../../src/main/wiring/index.ts';
+import { openApi } from '../../../src/main/wiring/api.ts';
+import { openSharedServices } from '../../../src/main/wiring/index.ts';
 import { type Client, clientOf } from '../client.ts';
 import type { TestInstallation } from '../installation.ts';
 

@@ -5,7 +5,7 @@ import { deltaPublishers } from '../../../src/events/publisher.ts';
 import type { Exchange, ModelReply } from '../../../src/runtimes/runtime.ts';
 import { exchangeStep } from '../../../src/temporal/activities/exchange/index.ts';
 import { toProviderCallEvents } from '../../../src/temporal/activities/made-there.ts';
-import { listStartEvents } from '../../../src/temporal/activities/offered.ts';
+import { listSettingEvents, listStartEvents } from '../../../src/temporal/activities/offered.ts';
 import { reserve } from '../../../src/temporal/activities/reserve.ts';
 import { failureOf } from '../../support/runs/in-activity.ts';
 
@@ -68,8 +68,13 @@ async function exchange({ run = {}, later = {}, definition = {}, order = {}, too
         if (taken === true) write(entry.events);
         return taken;
       },
-      noteError: async () => world.notes ?? true,
+      async noteError(_: unknown, note: { events: { data: object }[] }) {
+        write(note.events);
+        return world.notes ?? true;
+      },
     },
+    caps: { release: async () => {} },
+    countFallback() {},
     definition: async () => ({
       ...DEFINITION,
       ...definition,
@@ -149,6 +154,23 @@ describe('an exchange', () => {
     const failure = new ModelFailure('no answer', { code: 'model_error', recoverable: true });
     const { outcome } = await exchange({ failure, notes });
     expect(outcome.type).toBe(notes ? 'model_error' : 'stale_attempt');
+  });
+
+  it('that goes to another provider loses the tools that the first one runs', async () => {
+    const provider = { id: 'p', name: 'Vendor', provider_type: 'anthropic_messages', default_model: 'm', base_url: null };
+    const other = { ...provider, id: 'p2', name: 'Office', provider_type: 'openai_compatible', base_url: 'http://127.0.0.1:9' };
+    const spent = new ModelFailure('spent', { code: 'quota_exhausted', recoverable: false });
+    const leave = (to: object, tools: object[]) =>
+      exchange({ failure: spent, definition: { provider, tools, fallbacks: [{ on: ['quota'], model: 'spare', provider: to }] } });
+    const search = { kind: 'hosted', tool: { type: 'web_search_20250305', name: 'web_search' } };
+    const reason = 'the provider Vendor runs them, which is not asked';
+    const left = await leave(other, [search]);
+    expect(left.find('tools_not_offered')).toMatchObject({ detail: `web_search: ${reason}`, tools: ['web_search'], reason });
+    expect(left.find('fallback')).toMatchObject({ from: { provider: 'Vendor' }, to: { provider: 'Office', model: 'spare' } });
+    expect((await leave({ ...provider, id: 'p3' }, [search])).events.map(({ event }) => event)).not.toContain(
+      'tools_not_offered',
+    );
+    expect((await leave(other, [])).events.map(({ event }) => event)).not.toContain('tools_not_offered');
   });
 
   it.each([
@@ -236,6 +258,16 @@ it('the tools of servers at the vendor are counted apart', () => {
   };
   expect(detailOf([])).toBe('0 skills, 1 tools');
   expect(detailOf(['one', 'two'])).toBe('0 skills, 1 tools, and those of 2 MCP servers at the vendor');
+});
+
+it('a setting that no endpoint is known to take is named as left out, also for a model without a name', () => {
+  const start = (more: object) => {
+    const definition = { ...DEFINITION, settings: { ...DEFINITION.settings, verbosity: 'low' }, ...more };
+    return { ports: { now: () => 'now', default_model: null }, run: { task_id: 't' }, definition } as never;
+  };
+  const listReasons = (more: object) => listSettingEvents(start(more)).map(({ data }) => (data as { detail: string }).detail);
+  const reason = (of: string) => `verbosity: this endpoint is not known to take it for ${of}; set it to null`;
+  expect([listReasons({ model: null }), listReasons({})]).toEqual([[reason('its model')], [reason('m')]]);
 });
 
 it('a call at the vendor without a result has no event of one', () => {

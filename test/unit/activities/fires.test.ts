@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { BUDGET_SPENT } from '../../../src/domain/cap-states.ts';
 import { AppError, conflict, overLimit, unprocessable } from '../../../src/domain/errors.ts';
 import { fireActivity, serve } from '../../../src/temporal/activities/fire.ts';
 
@@ -123,6 +124,7 @@ describe('a due time of a schedule', () => {
 
   it.each([
     [conflict('busy'), { outcome: 'skipped', detail: 'busy' }],
+    [overLimit('It is used up', { code: BUDGET_SPENT }), { outcome: 'skipped', detail: 'It is used up' }],
     [unprocessable([{ path: 'prompt', message: 'No.' }]), { outcome: 'failed', detail: 'prompt: No.' }],
     [new AppError('not_found', 'gone'), { outcome: 'failed', detail: 'gone' }],
     [new AppError('forbidden', 'foreign'), { outcome: 'failed', detail: 'foreign' }],

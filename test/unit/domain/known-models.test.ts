@@ -12,6 +12,7 @@ import {
   replaceKnownModels,
   SHIPPED_MODELS,
 } from '../../../src/domain/known-models.ts';
+import { presetsWithModels } from '../../../src/domain/provider-presets.ts';
 import { calculateCost } from '../../../src/domain/usage.ts';
 import { knownModel as model } from '../../support/known-model.ts';
 
@@ -105,6 +106,7 @@ describe('the model to begin with', () => {
     ['calls no tools', { tools: false }],
     ['keeps to no schema', { structured_output: null }],
     ['reads little', { context_window: 99_999 }],
+    ['reads nobody knows how much', { context_window: null }],
     ['ends soon', { ends_on: '2031-06-30' }],
     ['is deprecated', { deprecated_on: '2031-01-01' }],
     ['is a preview', { id: 'm-9-preview' }],
@@ -112,6 +114,12 @@ describe('the model to begin with', () => {
     use({ ...suitable, id: 'm-9', ...facts }, { ...suitable, id: 'm-8' });
     expect(chooseModel('openai', today)).toBe('m-8');
   });
+});
+
+it('a preset has no model to begin with if the catalogue has none that suits', () => {
+  const examples = (chosen: string | null) =>
+    presetsWithModels(() => chosen).flatMap(({ id, model_example }) => (id === 'gemini' ? [model_example] : []));
+  expect([examples('m-7'), examples(null)]).toEqual([['m-7'], ['']]);
 });
 
 describe('the catalogue in the repository', () => {

@@ -1,5 +1,3 @@
-import { activityInfo } from '@temporalio/activity';
-import { ANSWER } from '../../../domain/continuity.ts';
 import type { Definition } from '../../../domain/definition.ts';
 import { providerDestination } from '../../../domain/destinations.ts';
 import { deltaPublishers } from '../../../events/publisher.ts';
@@ -11,7 +9,6 @@ import { type ModelCaller, selectRuntime } from '../../../runtimes/select.ts';
 import type { OpenRun } from '../../../store/runs/runs.ts';
 import { haltRegistry } from '../../../temporal/activities/attempt.ts';
 import { createCaps } from '../../../temporal/activities/caps.ts';
-import type { ParkBehind } from '../../../temporal/activities/continuity.ts';
 import type { FirePorts } from '../../../temporal/activities/fire.ts';
 import type { ActivityPorts } from '../../../temporal/activities/index.ts';
 import { callQuestions, type QuestionPorts, questionPlaces } from '../../../temporal/activities/questions.ts';
@@ -20,7 +17,6 @@ import { createParkedRuns } from '../../../temporal/repair/parked-runs.ts';
 import { raisePriced } from '../../../temporal/repair/raise-priced.ts';
 import { reconcileMcpState, reconcileSchedules, reconcileWorkspaces } from '../../../temporal/repair/reconcile-schedules.ts';
 import { reconcile } from '../../../temporal/repair/reconcile-tasks.ts';
-import { behindEvents } from '../../../temporal/start/continuity.ts';
 import { countSlots } from '../../../temporal/worker/slots.ts';
 import { selectRoles } from '../../../temporal/worker/worker.ts';
 import { createAgentToolbox, type ToolPorts, type Toolset } from '../../../tools/for-agent.ts';
@@ -36,6 +32,7 @@ import { createTokenOpener } from '../tool-tokens.ts';
 import { contextPorts, knowingPorts } from './context.ts';
 import { createEvaluationCheck, graderCaller } from './graders.ts';
 import { createFileKeeper } from './kept-files.ts';
+import { parkBehind, parkEnd } from './parking.ts';
 import { runSecrets } from './secrets.ts';
 import { runSessions } from './sessions.ts';
 import { createTidying } from './tidying.ts';
@@ -84,7 +81,7 @@ export async function createActivityPorts(
   const asking = questionPorts(core, engine);
   const parked = createParkedRuns();
   const tidy = createTidying(core);
-  const sessions = runSessions(core, { definition, openRuntime: openRuntime });
+  const sessions = runSessions(core, { definition, openRuntime });
   const caps = createCaps({ caps: store.caps, raise: engine.raise });
   const ports: ActivityPorts = {
     runs: store.runs,
@@ -93,14 +90,13 @@ export async function createActivityPorts(
     halts,
     definition,
     now,
-    openRuntime: openRuntime,
+    openRuntime,
     async findPresentProvider(provider_id) {
       const provider = await store.providers.find(provider_id);
       return provider && { name: provider.name, prices: getPrices(provider) };
     },
     default_model: setting.default_runtime.model,
-    selectAnswerer: (run, { provider, exchange_limits }) =>
-      openRuntime(run, { provider, ...(exchange_limits && { exchange_limits }) }),
+    selectAnswerer: (run, { provider, exchange_limits }) => openRuntime(run, { provider, exchange_limits }),
     endSession: sessions.endSession,
     file_takers: new Map(),
     loadResultFiles: (files, owner) =>
@@ -227,19 +223,6 @@ const questionPorts = (
     wait_ms: getWaits(config).client_wait_ms,
     now,
   };
-};
-
-/** Parks the run of the activity that calls it. */
-const parkBehind =
-  ({ store }: Pick<SharedServices, 'store'>): ParkBehind =>
-  ({ turns, ...task }, missing) => {
-    const run_id = activityInfo().workflowExecution!.runId;
-    return store.continuity.park(task, { run_id, missing, events: behindEvents(task.task_id, { missing, turns, now }) });
-  };
-
-const parkEnd = (core: Pick<SharedServices, 'store'>) => async (task_id: string) => {
-  const task = await core.store.tasks.find(task_id);
-  if (task) await parkBehind(core)({ ...task, task_id }, ANSWER);
 };
 
 /** Creates the ports that turn a due schedule into a task. */

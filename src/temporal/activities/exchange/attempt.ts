@@ -79,7 +79,7 @@ export interface ExchangePorts
 
 /** Ends what was reserved for a call that used nothing. */
 export async function dropReservation(work: ExchangeAttempt): Promise<void> {
-  if (work.reservation) await work.ports.caps.release(work.reservation);
+  await work.ports.caps.release(work.reservation);
   work.reservation = null;
 }
 

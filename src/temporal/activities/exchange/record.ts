@@ -170,7 +170,8 @@ async function judgeReply(
     log('output_guardrail_violation', `${guardrail}: ${reasons.join('; ')}`, { guardrail, action, reasons }),
   );
   if (verdict.text !== null) return { content: storable(verdict.text), withheld: false, events };
-  const { guardrail = '', reasons = [] } = verdict.findings.at(-1) ?? {};
+  // The last finding is the one that withheld it.
+  const { guardrail, reasons } = verdict.findings.at(-1)!;
   const content = `The guardrail ${guardrail} withheld the model's answer: ${reasons.join('; ')}`;
   return { content, withheld: true, events: [...events, log('guardrail_blocked', content, { guardrail })] };
 }
