@@ -216,7 +216,7 @@ describeInBrowser('the list of tasks', () => {
     expect(Number(await box.evaluate((it: any) => it.scrollWidth - it.clientWidth))).toBe(0);
     await page.setViewportSize({ width: 390, height: 800 });
     await addFilter(page, 'Trigger');
-    expect(await page.evaluate('document.activeElement.name')).toBe('trigger');
+    await expect.poll(() => page.evaluate('document.activeElement.name')).toBe('trigger');
     await page.getByLabel('Trigger').selectOption('schedule');
     await page.getByText('No task matches these filters.').waitFor();
     expect(await axe(page)).toEqual([]);

@@ -90,7 +90,10 @@ describeInBrowser('the distance of a time', () => {
     await expect.poll(async () => (await here.alice.ok(here.alice.get(`/api/tasks/${task_id}`))).status).toBe('waiting');
     await sql(`UPDATE tool_calls SET waiting_since = now() - interval '125 minutes' WHERE task_id = $1`, task_id);
     await signIn(page);
-    const since = page.getByRole('time').filter({ hasText: /^2 hours ago$/ }).first();
+    const since = page
+      .getByRole('time')
+      .filter({ hasText: /^2 hours ago$/ })
+      .first();
     await since.waitFor();
     expect(await since.getAttribute('title')).toMatch(/^\d+ \w+ \d{4}, \d\d:\d\d:\d\d \S+$/);
     await here.alice.ok(here.alice.post(`/api/tasks/${task_id}/stop`));

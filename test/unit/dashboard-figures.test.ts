@@ -184,6 +184,40 @@ describe('each figure of a screen is the one that its label says', () => {
     ]);
   });
 
+  it('of the runs of each of the last 24 hours', () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.UTC(2026, 0, 31, 15, 7, 30) });
+    const asked: object[] = [];
+    const row = (hour: number, completed: number, failed: number, halted: number) => ({
+      ...{ at: new Date(Date.UTC(2026, 0, 31, hour)).toISOString(), key: null, label: null },
+      ...{ runs: completed + failed + halted, completed, failed, halted },
+    });
+    const replies = {
+      get_usage({ query }: { query: object }) {
+        asked.push(query);
+        return { from: '2026-01-30T16:00:00.000Z', to: AT, rows: [row(3, 101, 53, 7), row(15, 11, 0, 2)] };
+      },
+    };
+    const html = the.render(the.RunsOverTime, { replies });
+    const none = the.render(the.RunsOverTime, { replies: { get_usage: { from: AT, to: AT, rows: [] } } });
+    vi.useRealTimers();
+    expect(asked).toEqual([{ from: '2026-01-30T16:00:00.000Z', to: '2026-01-31T16:00:00.000Z', interval: 'hour' }]);
+    expect(toText(html)).toContain('174 runs ended in the last 24 hours 112 completed 9 halted 53 failed');
+    expect(readLinks(html)).toMatchObject({ '53 failed': '/tasks?status=failed&hours=24' });
+    const bars = [...html.matchAll(/class="bar" title="[\d:]+: ([^"]+)"/g)].map(([, words]) => words);
+    expect([bars.length, bars[11], bars[23]]).toEqual([24, '101 completed, 7 halted, 53 failed', '11 completed, 2 halted']);
+    expect(toText(none)).toBe('');
+  });
+
+  it.each([
+    [0, 'quiet', '0 (0 %)'],
+    [10, 'wait', '10 (10 %)'],
+    [11, 'bad', '11 (11 %)'],
+  ])('of %i failures among 101, with their tone', (failed, tone, text) => {
+    const html = the.render(the.FailureRate, { props: { failed, of: 101 } });
+    expect(html).toContain(`class="rate" data-tone="${tone}"`);
+    expect(toText(html)).toBe(text);
+  });
+
   it('of the usage of the period, people and groups that are asked for', () => {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.UTC(2026, 0, 31, 12, 7, 30) });
     const asked: Record<string, object[]> = {};

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
+  countDecimals,
   formatCost,
   formatCount,
   formatDistance,
@@ -80,6 +81,24 @@ describe('what tokens cost', () => {
     ['unknown without a price', { cost: null }, 'unknown'],
     ['their sum', { cost: 0.45 }, '$0.45'],
   ])('is %s', (_, spent, text) => expect(formatCost(spent)).toBe(text));
+
+  it.each([
+    [0.00031, 5, '$0.00031'],
+    [61.27, 5, '$61.27000'],
+    [0, 5, '$0.00000'],
+    [0.000001, 5, 'under $0.00001'],
+    [null, 5, 'unknown'],
+  ])('of %s has %i decimals among others that need them', (cost, decimals, text) =>
+    expect(formatCost({ cost }, decimals)).toBe(text),
+  );
+
+  it.each([
+    [null, 0],
+    [0, 0],
+    [61.27, 2],
+    [0.8663, 4],
+    [0.00031, 5],
+  ])('of %s needs %i decimals by itself', (cost, decimals) => expect(countDecimals({ cost })).toBe(decimals));
 });
 
 describe('a rate', () => {

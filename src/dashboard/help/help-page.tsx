@@ -41,7 +41,7 @@ function Contents() {
 }
 
 const Outside = ({ href, children }: { href: string; children: ReactNode }) => (
-  <Anchor href={href} target="_blank">
+  <Anchor href={href} target="_blank" underline="always">
     {children}
   </Anchor>
 );

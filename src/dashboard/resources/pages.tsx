@@ -17,6 +17,7 @@ import { Empty, Loaded } from '../ui/states.tsx';
 import { When } from '../ui/time.tsx';
 import { CATALOG } from './catalog.tsx';
 import { EditForm } from './edit.tsx';
+import { EXAMPLES } from './examples.ts';
 import { presetFields, toFields, type Values } from './fields.ts';
 import { ResourceForm, useForm } from './form.tsx';
 import { NeedsAlert, NeedsMark, WarningsAlert } from './needs.tsx';
@@ -65,7 +66,7 @@ function List({ slug, resource }: { slug: string; resource: ResourceScreen }) {
           filter_state.filtered ? (
             <Empty>No match. Change the search or the filters.</Empty>
           ) : (
-            <Empty action={create}>No {noun} yet.</Empty>
+            <Empty title={`No ${noun} yet.`} example={EXAMPLES[slug]} action={create} />
           )
         }
       />

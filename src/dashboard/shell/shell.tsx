@@ -109,7 +109,7 @@ function Account() {
       <button type="button" className="go-to" onClick={openPalette} aria-label="Go to …">
         <Search aria-hidden />
         <span className="go-to-text">Go to …</span>
-        <kbd className="keys">{formatKey('Ctrl')} K</kbd>
+        <span className="keys" data-keys={`${formatKey('Ctrl')} K`} />
       </button>
       <HelpMenu />
       <ThemeMenu />

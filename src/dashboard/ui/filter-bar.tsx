@@ -62,7 +62,7 @@ export function FilterBar({ fields, wanted: { filters, filtered, set, clear }, s
         />
       ))}
       {others.length > 0 && (
-        <Menu position="bottom-start" width={200}>
+        <Menu position="bottom-start" width={200} returnFocus={false} transitionProps={{ duration: 0 }}>
           <Menu.Target>
             <Button variant="subtle" size="compact-sm" leftSection={<Plus size={14} aria-hidden />}>
               Add filter
@@ -95,6 +95,8 @@ export function FilterBar({ fields, wanted: { filters, filtered, set, clear }, s
   );
 }
 
+const MENU_CLOSES_MS = 50;
+
 interface FilterChipProps {
   field: FilterField;
   value: string;
@@ -112,7 +114,10 @@ export function FilterChip({ field, value, focused = false, onChange, remove }: 
   const holder = useRef<HTMLSpanElement>(null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: only a chip that was just added takes the focus
   useEffect(() => {
-    if (focused) holder.current?.querySelector<HTMLElement>('select, input')?.focus();
+    if (!focused) return;
+    // The menu gives the focus back when it closes, which is later.
+    const timer = setTimeout(() => holder.current?.querySelector<HTMLElement>('select, input')?.focus(), MENU_CLOSES_MS);
+    return () => clearTimeout(timer);
   }, []);
   const change = (event: { currentTarget: { value: string } }) => onChange(event.currentTarget.value);
   return (

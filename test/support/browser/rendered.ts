@@ -71,6 +71,8 @@ const SCREENS = {
   TestVerdict: 'ui/show.tsx',
   TextDiff: 'ui/diff.tsx',
   Today: 'overview/today.tsx',
+  RunsOverTime: 'runs/over-time.tsx',
+  FailureRate: 'ui/failure-rate.tsx',
   Todos: 'runs/todos.tsx',
   TokenPanel: 'resources/panels/token-panel.tsx',
   ToolPanel: 'resources/panels/tool-panel.tsx',
