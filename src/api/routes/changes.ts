@@ -1,4 +1,4 @@
-import { type RecordChange, changes } from '../../contracts/changes.ts';
+import { changes, type RecordChange } from '../../contracts/changes.ts';
 import type { ChangeReaders } from '../../events/changes.ts';
 import { type Api, mount } from '../http/mount.ts';
 import type { SseFrame } from '../http/sse.ts';

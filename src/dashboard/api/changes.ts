@@ -1,4 +1,4 @@
-import { ALL_KINDS, type RecordChange, changes } from '../../contracts/changes.ts';
+import { ALL_KINDS, changes, type RecordChange } from '../../contracts/changes.ts';
 import { ApiProblem, type Client, requestUrl } from './call.ts';
 import { pause, readFrames } from './stream.ts';
 
