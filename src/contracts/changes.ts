@@ -5,7 +5,7 @@ import { endpoint } from './endpoint.ts';
 /** The kind that stands for every other one: some changes may have been missed. */
 export const ALL_KINDS = 'all';
 
-export const Change = z
+export const RecordChange = z
   .object({
     kind: z.string().meta({
       description:
@@ -16,8 +16,8 @@ export const Change = z
     id: Id.nullable().meta({ description: 'The record; null: several, or one without an id. With `inbox`, the run' }),
     workflow_id: Id.optional().meta({ description: 'The workflow of a run' }),
   })
-  .meta({ id: 'Change', description: 'A record that has changed, without its content' });
-export type Change = z.output<typeof Change>;
+  .meta({ id: 'RecordChange', description: 'A record that has changed, without its content' });
+export type RecordChange = z.output<typeof RecordChange>;
 
 export const changes = {
   stream: endpoint('GET /api/changes', {
@@ -28,7 +28,7 @@ export const changes = {
       "Server-sent events, so that a client need not poll: each says that a record has changed, and never how. The caller's own records are " +
       'reported, and records that everybody may read; administrators also get changes of service keys, stored tokens and budgets. A ' +
       'change of one record is sent at most once a second. Nothing is replayed: read again what you show after each connect.',
-    reply: Change,
+    reply: RecordChange,
     kind: 'events',
   }),
 };

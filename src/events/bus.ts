@@ -1,4 +1,4 @@
-import type { Change } from '../contracts/changes.ts';
+import type { RecordChange } from '../contracts/changes.ts';
 import type { NewEvent } from './task-events.ts';
 
 /** Events of one task up to number `last`; without `events`, read them from the record. */
@@ -11,7 +11,7 @@ export interface Notice {
 }
 
 /** A change on its way to those who may learn of it. */
-export interface PlacedChange extends Change {
+export interface PlacedChange extends RecordChange {
   /** The person who may; null: everybody. Absent: the owner of its workflow. */
   owner?: string | null;
 }

@@ -1,4 +1,4 @@
-import { ALL_KINDS, type Change } from '../contracts/changes.ts';
+import { ALL_KINDS, type RecordChange } from '../contracts/changes.ts';
 import type { LogName } from '../contracts/events.ts';
 import { mailbox } from '../domain/mailbox.ts';
 import type { EventBus, PlacedChange } from './bus.ts';
@@ -13,7 +13,7 @@ const DOWN_MS = 10_000;
 /** The most workflows whose owners are remembered. */
 const MOST_OWNERS = 20_000;
 
-const ALL: Change = { kind: ALL_KINDS, id: null };
+const ALL: RecordChange = { kind: ALL_KINDS, id: null };
 
 /** The log events that change what a run waits for. */
 const PAUSES: ReadonlySet<string> = new Set<LogName>([
@@ -97,7 +97,7 @@ interface Source {
  * up, once for each workflow.
  */
 export function createChangeReaders({ bus, findOwner }: Source) {
-  const readers = new Map<(change: Change) => void, Viewer>();
+  const readers = new Map<(change: RecordChange) => void, Viewer>();
   const owners = new Map<string, Promise<string | undefined>>();
 
   const deliver = coalesceChanges((change) => {
@@ -135,8 +135,8 @@ export function createChangeReaders({ bus, findOwner }: Source) {
 
   return {
     /** Yields the changes from now on that a viewer may see, until the signal is aborted. */
-    follow(viewer: Viewer, signal: AbortSignal): AsyncGenerator<Change> {
-      const inbox = mailbox<Change>({ most: MOST_WAITING, getSize: () => 1, instead: ALL });
+    follow(viewer: Viewer, signal: AbortSignal): AsyncGenerator<RecordChange> {
+      const inbox = mailbox<RecordChange>({ most: MOST_WAITING, getSize: () => 1, instead: ALL });
       readers.set(inbox.put, viewer);
       const leave = () => {
         readers.delete(inbox.put);

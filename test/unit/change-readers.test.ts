@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Change } from '../../src/contracts/changes.ts';
+import type { RecordChange } from '../../src/contracts/changes.ts';
 import type { PlacedChange } from '../../src/events/bus.ts';
 import { coalesceChanges, createChangeReaders, createPublishers } from '../../src/events/changes.ts';
 import { createTaskEvents } from '../../src/events/task-events.ts';
@@ -30,7 +30,7 @@ function openReaders({ is_up = (): boolean => true, findOwner = async (id: strin
     },
   });
   const follow = (key: string, is_admin = false) => {
-    const seen: Change[] = [];
+    const seen: RecordChange[] = [];
     const leaving = new AbortController();
     const stream = readers.follow({ key, is_admin }, leaving.signal);
     void (async () => {
@@ -106,7 +106,7 @@ describe('readers of changes', () => {
     const stream = readers.follow({ key: 'ann', is_admin: false }, leaving.signal);
     for (let id = 1; id <= changes; id += 1) publish({ kind: 'agents', id: String(id), owner: null });
     leaving.abort();
-    const seen: Change[] = [];
+    const seen: RecordChange[] = [];
     for await (const change of stream) seen.push(change);
     expect([seen.length, seen.at(-1)]).toEqual([kept, kept === 1 ? ALL : { kind: 'agents', id: '500' }]);
   });

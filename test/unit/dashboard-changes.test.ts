@@ -3,7 +3,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it, type TestContext, vi } from 'vitest';
 import { agents } from '../../src/contracts/agents.ts';
-import type { Change } from '../../src/contracts/changes.ts';
+import type { RecordChange } from '../../src/contracts/changes.ts';
 import { inbox } from '../../src/contracts/inbox.ts';
 import { runInspection } from '../../src/contracts/run-inspection.ts';
 import { tasks } from '../../src/contracts/tasks.ts';
@@ -12,10 +12,10 @@ import { workflows } from '../../src/contracts/workflows.ts';
 import { ApiProblem, type Client } from '../../src/dashboard/api/call.ts';
 import { followChanges, inBatches, isAffected } from '../../src/dashboard/api/changes.ts';
 
-const RUN: Change = { kind: 'tasks', id: 'the-run', workflow_id: 'the-flow' };
+const RUN: RecordChange = { kind: 'tasks', id: 'the-run', workflow_id: 'the-flow' };
 
 describe('a change', () => {
-  it.each<[string, Change, { path: string }, string[], boolean]>([
+  it.each<[string, RecordChange, { path: string }, string[], boolean]>([
     ['a run: the list of runs', RUN, tasks.list, [], true],
     ['a run: itself', RUN, tasks.get, ['the-run'], true],
     ['a run: another run', RUN, tasks.get, ['another'], false],
@@ -86,7 +86,7 @@ describe('batches of changes', () => {
 });
 
 /** Serves connections in turn: each sends its changes and ends, or is refused with a status. The last stays open. */
-async function serve({ onTestFinished }: TestContext, answers: (Change[] | number)[]) {
+async function serve({ onTestFinished }: TestContext, answers: (RecordChange[] | number)[]) {
   const server = createServer((_, response: ServerResponse) => {
     const answer = answers.shift();
     if (typeof answer === 'number') return void response.writeHead(answer).end();
@@ -116,7 +116,7 @@ async function serve({ onTestFinished }: TestContext, answers: (Change[] | numbe
 }
 
 describe('the stream of changes', () => {
-  const of = (id: string): Change => ({ kind: 'agents', id });
+  const of = (id: string): RecordChange => ({ kind: 'agents', id });
 
   it('is opened again when it ends or is refused, and reports each opening and loss', async (context) => {
     const { client, leaving } = await serve(context, [[of('a')], 503, [of('b')]]);

@@ -559,16 +559,6 @@ export type CatalogueUpdate = {
   force?: boolean;
 };
 
-/** A record that has changed, without its content */
-export type Change = {
-  /** What changed, as the part of its path after `/api/`: `tasks`, `workflows`, `agents` and so on. `inbox`: what a run waits for. `all`: changes may have been missed, so read again whatever you show. Versions to come add kinds: ignore those that you do not know */
-  kind: string;
-  /** The record; null: several, or one without an id. With `inbox`, the run */
-  id: string | null;
-  /** The workflow of a run */
-  workflow_id?: string;
-};
-
 /** What this run has in the fields that `changes` of a fork can replace */
 export type ChangeableFields = {
   system_prompt: string;
@@ -3437,6 +3427,16 @@ export type ReconciliationDecision = {
   result?: unknown;
 };
 
+/** A record that has changed, without its content */
+export type RecordChange = {
+  /** What changed, as the part of its path after `/api/`: `tasks`, `workflows`, `agents` and so on. `inbox`: what a run waits for. `all`: changes may have been missed, so read again whatever you show. Versions to come add kinds: ignore those that you do not know */
+  kind: string;
+  /** The record; null: several, or one without an id. With `inbox`, the run */
+  id: string | null;
+  /** The workflow of a run */
+  workflow_id?: string;
+};
+
 export type RegexGrader = {
   /** The answer contains a match */
   type: 'regex';
@@ -5737,7 +5737,7 @@ export interface Operations {
   /** List the tools that come with this installation */
   'GET /api/builtin-tools': { input: object; reply: BuiltinTool[] };
   /** Follow what changes */
-  'GET /api/changes': { input: object; reply: Change };
+  'GET /api/changes': { input: object; reply: RecordChange };
   /** List custom tools, newest first */
   'GET /api/custom-tools': {
     input: {

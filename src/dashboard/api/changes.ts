@@ -1,4 +1,4 @@
-import { ALL_KINDS, type Change, changes } from '../../contracts/changes.ts';
+import { ALL_KINDS, changes, type RecordChange } from '../../contracts/changes.ts';
 import { ApiProblem, type Client, requestUrl } from './call.ts';
 import { pause, readFrames } from './stream.ts';
 
@@ -11,11 +11,11 @@ const SILENT_MS = 45_000;
 /** How often everything is read again while there is no connection. */
 const READ_AGAIN_MS = 60_000;
 
-const ALL: Change = { kind: ALL_KINDS, id: null };
+const ALL: RecordChange = { kind: ALL_KINDS, id: null };
 
 interface Following {
   signal: AbortSignal;
-  onChange(change: Change): void;
+  onChange(change: RecordChange): void;
   /** Called when a connection is open. Nothing is replayed: what was read before may have changed since. */
   onOpen(): void;
   /** Called when a connection has ended or was refused. */
@@ -54,7 +54,7 @@ async function attempt(client: Client, { signal, onChange, onOpen }: Following):
     const response = await client.send(requestUrl(changes.stream, {}), { signal: AbortSignal.any([signal, silence.signal]) });
     if (!response.body) return false;
     onOpen();
-    for await (const { data } of readFrames(response.body.pipeThrough(silence.watch()))) onChange(data as Change);
+    for await (const { data } of readFrames(response.body.pipeThrough(silence.watch()))) onChange(data as RecordChange);
     return false;
   } catch (error) {
     return error instanceof ApiProblem && error.status === 401;
@@ -95,8 +95,8 @@ const LONGEST_GAP_MS = 5_000;
 const QUIET_MS = 10_000;
 
 /** Passes changes on in batches: the first at once, and those of a burst together, every five seconds while it lasts. */
-export function inBatches(pass: (batch: Change[]) => void) {
-  let waiting: Change[] = [];
+export function inBatches(pass: (batch: RecordChange[]) => void) {
+  let waiting: RecordChange[] = [];
   let timer: ReturnType<typeof setTimeout> | undefined;
   let gap = FIRST_GAP_MS;
   let passed_at = Number.NEGATIVE_INFINITY;
@@ -112,7 +112,7 @@ export function inBatches(pass: (batch: Change[]) => void) {
     pass(batch);
   };
   return {
-    add(change: Change) {
+    add(change: RecordChange) {
       waiting.push(change);
       if (timer === undefined) next();
     },
@@ -132,7 +132,10 @@ const FOLLOWED = /^\/api\/tasks\/\{id\}\/(?:steps|timeline)/;
 const collectionOf = (path: string) => path.split('/')[2] ?? '';
 
 /** True if a change may have changed what was read from a path, with these ids in it. */
-export function isAffected({ kind, id, workflow_id }: Change, { path, ids }: { path: string; ids: readonly string[] }): boolean {
+export function isAffected(
+  { kind, id, workflow_id }: RecordChange,
+  { path, ids }: { path: string; ids: readonly string[] },
+): boolean {
   if (kind === ALL_KINDS || kind === 'import') return true;
   const collection = collectionOf(path);
   const is_run = kind === 'tasks' && workflow_id !== undefined;

@@ -1,4 +1,5 @@
 import { Anchor, Group, NativeSelect, Stack, Text } from '@mantine/core';
+import { useEffect } from 'react';
 import { Link } from 'react-router';
 import { type Evaluation, type EvaluationResult, evaluations, RESULT_STATUSES } from '../../contracts/evaluations.ts';
 import { useList } from '../api/queries.ts';
@@ -12,10 +13,13 @@ import { Empty } from '../ui/states.tsx';
 const SHORT = 200;
 
 /** Lists each item of an evaluation with its answer and grades. */
-export function Results({ evaluation: { id: run_id, dataset_id } }: { evaluation: Evaluation }) {
+export function Results({ evaluation: { id: run_id, dataset_id, status } }: { evaluation: Evaluation }) {
   const { filters, set } = useFilters();
   const page_query = { limit: 50, ...(filters.status && { status: filters.status }) };
   const query = useList(evaluations.results, page_query, { params: { id: dataset_id, run_id } });
+  const { refetch } = query;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the last results may have been read before the end
+  useEffect(() => void refetch(), [status, refetch]);
   return (
     <Section title="Results">
       <Group>
