@@ -5,6 +5,7 @@ import { mailbox } from '../domain/mailbox.ts';
 import { storable } from '../domain/transcript.ts';
 import type { Caller } from '../identity/caller.ts';
 import type { ChatStore } from '../store/resources/chat.ts';
+import { type FollowPorts, followReply, type NumberedEvent, recordParts } from './reply-record.ts';
 
 interface ChatTurn {
   agent: Agent;
@@ -38,6 +39,8 @@ export interface StoredText {
 export interface ChatReplies {
   /** Starts a reply. It is finished and stored even if nobody reads the stream to its end. */
   start(turn: ChatTurn): AsyncIterable<ChatEvent | StoredText>;
+  /** Follows the reply to a question from the event after `seen`, whichever process writes it, until it ends. */
+  follow(reply: Parameters<typeof followReply>[1], signal: AbortSignal): AsyncIterable<NumberedEvent>;
   /**
    * Immediately stops the replies of a session that this process is writing. The text so far is stored as the reply. Other
    * processes notice a recorded stop, and the end of the session, within seconds.
@@ -53,10 +56,17 @@ export const MOST_KEPT = 64 * 1024;
 const LOOK_MS = 2_000;
 /** The time between checks of a waiting reply for the earlier one of its session. */
 const TURN_MS = 250;
+/** How long the parts of a reply are kept after its end, for readers who lost their connection. */
+const PARTS_KEPT_MS = 60_000;
+
+type UsedStore = 'messages' | 'message' | 'answer' | 'stops' | 'keepReplying' | 'endReplying' | 'isBehindAnother';
 
 interface ChatPorts {
-  store: Pick<ChatStore, 'messages' | 'message' | 'answer' | 'stops' | 'keepReplying' | 'endReplying' | 'isBehindAnother'>;
+  store: Pick<ChatStore, UsedStore | 'addParts' | 'removeParts' | 'readReply'>;
   ask: AskModel;
+  /** Sends a notice that a reply of a session has changed to all who `listen`, in any process. It may be lost. */
+  announce(session_id: string): void;
+  listen: FollowPorts['listen'];
 }
 
 interface ActiveReply {
@@ -70,15 +80,25 @@ interface ActiveReply {
 /** The abort reason of a reply that a person stopped. */
 const STOPPED = new Error('The reply was stopped');
 
-export function chatReplies({ store, ask }: ChatPorts): ChatReplies {
+export function chatReplies({ store, ask, announce, listen }: ChatPorts): ChatReplies {
   const closing = new AbortController();
   const active = new Map<Promise<void>, ActiveReply>();
+  /** The timers that remove the parts of replies that have ended, by question. */
+  const kept_parts = new Map<string, NodeJS.Timeout>();
   let watch: NodeJS.Timeout | undefined;
 
   /** Writes the reply to the tape and returns its last event. */
-  async function reply(turn: ChatTurn, { emit, getText, markStored }: Tape, active_reply: ActiveReply): Promise<ChatEvent> {
+  async function reply(turn: ChatTurn, { emit: emitToTape, getText, markStored }: Tape, active_reply: ActiveReply) {
     const { session_id, question_id, message_id } = turn;
     const stopped = active_reply.stopping.signal;
+    const record = recordParts(async (first, parts) => {
+      await store.addParts(question_id, first, parts.map(storable));
+      announce(session_id);
+    });
+    const emit = (delta: string) => {
+      emitToTape(delta);
+      record.add(delta);
+    };
     try {
       active_reply.stops = (await store.stops([session_id])).get(session_id)!;
       const signal = AbortSignal.any([closing.signal, stopped]);
@@ -86,14 +106,29 @@ export function chatReplies({ store, ask }: ChatPorts): ChatReplies {
       const answer = ask(turn, history, { emit, signal });
       const { text, usage, truncated } = await answer.catch((error: Error) => toStoppedAnswer(getText(), stopped, error));
       const cut = truncated ? { truncated } : {};
+      await record.end();
       await store.answer(session_id, { id: message_id, question_id, content: storable(text), usage, ...cut });
       markStored(async () => (await store.message(message_id))?.content ?? null);
-      return { type: 'done', usage, message_id, ...cut };
+      return { type: 'done' as const, usage, message_id, ...cut };
     } catch (error) {
+      const { message } = error as Error;
+      await record.end();
       // If this write fails, questions that wait for this reply wait a few seconds longer.
-      await store.endReplying(question_id).catch(() => {});
-      return { type: 'error', message: (error as Error).message };
+      await store.endReplying(question_id, storable(message)).catch(() => {});
+      return { type: 'error' as const, message };
+    } finally {
+      announce(session_id);
+      keepParts(question_id);
     }
+  }
+
+  function keepParts(question_id: string): void {
+    const remove = () => {
+      kept_parts.delete(question_id);
+      // Parts that stay are removed with the session.
+      void store.removeParts([question_id]).catch(() => {});
+    };
+    kept_parts.set(question_id, setTimeout(remove, PARTS_KEPT_MS).unref());
   }
 
   /** Returns the messages up to the question, once the earlier questions of the session have their replies. */
@@ -139,6 +174,7 @@ export function chatReplies({ store, ask }: ChatPorts): ChatReplies {
       keepPolling();
       return text.play({ type: 'session', session_id });
     },
+    follow: (followed, signal) => followReply({ store, listen }, followed, signal),
     stop(session_id) {
       for (const one of active.values()) if (one.session_id === session_id) one.stopping.abort(STOPPED);
     },
@@ -146,6 +182,8 @@ export function chatReplies({ store, ask }: ChatPorts): ChatReplies {
       const timer = setTimeout(() => closing.abort(new Error('The service is being stopped')), grace_ms);
       await Promise.all(active.keys());
       clearTimeout(timer);
+      for (const kept of kept_parts.values()) clearTimeout(kept);
+      await store.removeParts([...kept_parts.keys()]).catch(() => {});
     },
   };
 }

@@ -46,12 +46,23 @@ export const ChatMessage = z
     content: z.string(),
     usage: ChatUsage.nullable(),
     truncated,
+    error: z.string().nullable().meta({ description: 'Of a user message: why it got no reply; null: it has one, or will' }),
     created_at: Timestamp,
   })
   .meta({ id: 'ChatMessage' });
 export type ChatMessage = z.output<typeof ChatMessage>;
 
-const ChatSessionDetail = ChatSession.extend({ messages: z.array(ChatMessage) }).meta({ id: 'ChatSessionDetail' });
+const ChatReply = z
+  .object({
+    question_id: Id.meta({ description: 'The user message that is being replied to' }),
+    content: z.string().meta({ description: 'The text so far' }),
+  })
+  .meta({ id: 'ChatReply' });
+
+const ChatSessionDetail = ChatSession.extend({
+  messages: z.array(ChatMessage),
+  reply: ChatReply.nullable().meta({ description: 'The reply in progress; null: there is none' }),
+}).meta({ id: 'ChatSessionDetail' });
 
 const tag = 'Chat';
 const AgentParams = z.object({ agent_id: Id });
@@ -87,6 +98,20 @@ export const chat = {
     summary: 'Get a session with its messages in order',
     params: SessionParams,
     reply: ChatSessionDetail,
+    refuses: [400, 403],
+  }),
+  stream: endpoint('GET /api/agents/{agent_id}/chat/sessions/{session_id}/stream', {
+    operation: 'follow_chat_reply',
+    tag,
+    summary: 'Follow the reply in progress',
+    description:
+      'The events of the request that sent the message, from the first one, or after the `Last-Event-ID`. Consecutive deltas may be joined; the id is then that of the last. Works on every server and for any number of readers. 204 if no reply is in progress. A reply that ended can be resumed with `Last-Event-ID` for a minute; later, read the session.',
+    params: SessionParams,
+    query: z.object({
+      question_id: Id.optional().meta({ description: 'The user message whose reply to follow; without it, the one in progress' }),
+    }),
+    reply: ChatEvent,
+    kind: 'events',
     refuses: [400, 403],
   }),
   stop: endpoint('POST /api/agents/{agent_id}/chat/sessions/{session_id}/stop', {

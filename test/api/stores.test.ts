@@ -321,7 +321,7 @@ describe('a chat', () => {
     );
     expect(seconds).toBeGreaterThan(10);
     expect(seconds).toBeLessThanOrEqual(15);
-    await store.chat.endReplying(first);
+    await store.chat.endReplying(first, 'The model failed');
     expect(await store.chat.isBehindAnother(session, second)).toBe(false);
   });
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect } from 'vitest';
 import { describeInBrowser, it } from '../support/browser/browser.ts';
 import { signInAsAlice } from '../support/browser/dashboard.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { hangs, says } from '../support/peers/model-server.ts';
+import { fails, hangs, says } from '../support/peers/model-server.ts';
 
 let here: TestInstallation;
 let agent_id: string;
@@ -78,5 +78,40 @@ describeInBrowser('the chat', () => {
     await said(page, 'A beginning');
     await page.getByRole('link', { name: 'Skills', exact: true }).click();
     await page.getByText('No skill yet.').waitFor();
+  });
+
+  it('is followed after a reload and in a second tab, which stops it', async ({ page, context }) => {
+    here.model.script(hangs('A beginning'));
+    await open(page, `/chat/${agent_id}`);
+    await say(page, 'Talk.');
+    await said(page, 'A beginning');
+    await page.waitForURL(/\/chat\/[\w-]{36}\/[\w-]{36}$/);
+    await page.reload();
+    await said(page, 'Talk.');
+    await said(page, 'A beginning');
+    await page.getByRole('button', { name: 'Stop' }).waitFor();
+    const second = await context.newPage();
+    await signInAsAlice(second, page.url());
+    await said(second, 'A beginning');
+    await second.getByRole('button', { name: 'Stop' }).click();
+    await second.getByRole('button', { name: 'Send' }).waitFor();
+    await page.getByRole('button', { name: 'Send' }).waitFor();
+    await said(page, 'A beginning');
+    const { messages, reply } = await here.alice.ok(
+      here.alice.get(`/api/agents/${agent_id}/chat/sessions/${page.url().split('/').at(-1)}`),
+    );
+    expect([messages.map(({ content }: { content: string }) => content), reply]).toEqual([['Talk.', 'A beginning'], null]);
+  });
+
+  it('shows after a reload why a reply failed, and the message that was being typed', async ({ page }) => {
+    here.model.script(fails(401));
+    await open(page, `/chat/${agent_id}`);
+    await say(page, 'Fail.');
+    await page.getByRole('alert').waitFor();
+    await message(page).fill('Half a mess');
+    await page.reload();
+    await said(page, 'Fail.');
+    await page.getByRole('alert').waitFor();
+    expect(await message(page).inputValue()).toBe('Half a mess');
   });
 });

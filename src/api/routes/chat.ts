@@ -1,5 +1,6 @@
 import { v7 as uuid } from 'uuid';
 import type { ChatReplies, StoredText } from '../../chat/replies.ts';
+import type { NumberedEvent } from '../../chat/reply-record.ts';
 import type { Agent } from '../../contracts/agents.ts';
 import { type ChatEvent, type ChatMessage, chat } from '../../contracts/chat.ts';
 import type { Warning } from '../../contracts/common.ts';
@@ -13,7 +14,7 @@ import { toReply } from '../http/validate.ts';
 
 export interface ChatServices {
   store: Store;
-  replies: Pick<ChatReplies, 'start'>;
+  replies: Pick<ChatReplies, 'start' | 'follow'>;
   /** Notifies the process that writes the reply of a session of a recorded stop. The notice may be lost. */
   stopReply(session_id: string): void;
   /** Checks a text against the guardrails before anything is stored; throws to refuse it. */
@@ -47,7 +48,7 @@ export function chatRoutes(api: Api, { store, replies, stopReply, guard }: ChatS
   const getDetail = async ({ params }: { params: SessionPlace }, caller: Caller) => {
     await getAgent(params.agent_id);
     const session = await getSession(params, caller);
-    return { ...session, messages: await store.chat.messages(session.id) };
+    return { ...session, ...(await store.chat.talk(session.id)) };
   };
   mount(api, chat.session, getDetail);
   mount(
@@ -65,6 +66,13 @@ export function chatRoutes(api: Api, { store, replies, stopReply, guard }: ChatS
     await store.chat.noteStop(session_id);
     stopReply(session_id);
     return { status: 'stop_requested' as const, session_id };
+  });
+  mount(api, chat.stream, async ({ params, query: { question_id }, last_event_id, signal }, caller) => {
+    await getAgent(params.agent_id);
+    const { id: session_id } = await getSession(params, caller);
+    const seen = last_event_id && /^\d{1,9}$/.test(last_event_id) ? Number(last_event_id) : 0;
+    const followed_id = await store.chat.findFollowed(session_id, { question_id, ended: seen > 0 });
+    return followed_id === null ? null : toFrames(replies.follow({ session_id, question_id: followed_id, seen }, signal));
   });
   mount(api, chat.send, async ({ params: { agent_id }, body: { message, session_id }, once, warnings }, caller) => {
     const agent = await getAgent(agent_id);
@@ -126,6 +134,11 @@ async function* numberFrames(
     if ('load' in data) yield async () => toDelta(id, await data.load());
     else yield { id, data: data.type === 'session' && warnings.length > 0 ? { ...data, warnings } : data };
   }
+}
+
+async function* toFrames(events: AsyncIterable<NumberedEvent>): AsyncGenerator<SseFrame | LateFrame> {
+  for await (const { id, event } of events)
+    yield 'load' in event ? async () => toDelta(id, await event.load()) : { id, data: event };
 }
 
 const toDelta = (id: number, content: string | null): SseFrame | null =>

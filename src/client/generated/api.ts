@@ -520,8 +520,17 @@ export type ChatMessage = {
   usage: ChatUsage | null;
   /** The reply ended at the output limit of the model */
   truncated: boolean;
+  /** Of a user message: why it got no reply; null: it has one, or will */
+  error: string | null;
   /** ISO 8601, UTC */
   created_at: string;
+};
+
+export type ChatReply = {
+  /** The user message that is being replied to */
+  question_id: string;
+  /** The text so far */
+  content: string;
 };
 
 export type ChatRequest = {
@@ -555,6 +564,8 @@ export type ChatSessionDetail = {
   /** ISO 8601, UTC */
   updated_at: string;
   messages: ChatMessage[];
+  /** The reply in progress; null: there is none */
+  reply: ChatReply | null;
   /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
   warnings?: Warning[];
 };
@@ -5357,6 +5368,22 @@ export interface Operations {
       };
     };
     reply: ChatSessionDetail;
+  };
+  /** Follow the reply in progress */
+  'GET /api/agents/{agent_id}/chat/sessions/{session_id}/stream': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        agent_id: string;
+        /** Identifier issued by the service (UUIDv7) */
+        session_id: string;
+      };
+      query?: {
+        /** The user message whose reply to follow; without it, the one in progress */
+        question_id?: string;
+      };
+    };
+    reply: null;
   };
   /** Get an agent */
   'GET /api/agents/{id}': {

@@ -1,5 +1,4 @@
-import { Button, Group, Select, Stack } from '@mantine/core';
-import { useState } from 'react';
+import { Button, Group, Select } from '@mantine/core';
 import { Link, useNavigate, useParams } from 'react-router';
 import { chat } from '../../contracts/chat.ts';
 import { useRead } from '../api/queries.ts';
@@ -9,8 +8,7 @@ import { FormLink } from '../ui/form-link.tsx';
 import { Page } from '../ui/page.tsx';
 import { Empty, Loaded } from '../ui/states.tsx';
 import { When } from '../ui/time.tsx';
-import { useUnsaved } from '../ui/unsaved.tsx';
-import { Conversation } from './conversation.tsx';
+import { Conversation, type Talk } from './conversation.tsx';
 
 export default function Chat() {
   const { agent_id, session_id } = useParams();
@@ -86,19 +84,18 @@ function Session({ agent_id, session_id }: { agent_id: string; session_id: strin
     { params: { agent_id, session_id: session_id ?? '' } },
     { enabled: session_id !== undefined },
   );
-  // The draft is kept here, because the first reply creates a session, which remounts the conversation.
-  const [draft, setDraft] = useState('');
-  useUnsaved(draft.trim() !== '');
-  const common = { agent_id, draft, setDraft };
+  const talk: Talk = query.data && session_id ? query.data : { messages: [], reply: null };
   return (
-    <Stack>
-      {session_id ? (
-        <Loaded query={query} what="Loading the session">
-          {({ messages }) => <Conversation {...common} session_id={session_id} messages={messages} />}
-        </Loaded>
-      ) : (
-        <Conversation {...common} session_id={null} messages={[]} />
-      )}
-    </Stack>
+    <Conversation agent_id={agent_id} session_id={session_id ?? null} talk={talk}>
+      {(said) =>
+        session_id ? (
+          <Loaded query={query} what="Loading the session">
+            {() => said}
+          </Loaded>
+        ) : (
+          said
+        )
+      }
+    </Conversation>
   );
 }

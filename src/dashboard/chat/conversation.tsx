@@ -3,53 +3,64 @@ import { useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, Fragment, type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from 'react';
 import { useNavigate } from 'react-router';
 import type { z } from 'zod';
-import { type ChatEvent, type ChatMessage, chat } from '../../contracts/chat.ts';
-import { buildRequest, requestUrl } from '../api/call.ts';
+import { type ChatMessage, chat } from '../../contracts/chat.ts';
 import { useClient } from '../api/context.tsx';
 import { useRefusal } from '../api/may.ts';
 import { useAct } from '../api/queries.ts';
-import { readFrames } from '../api/stream.ts';
 import { Confirm } from '../ui/confirm.tsx';
+import { DraftNotice, useDraft, useKeptDraft } from '../ui/draft.tsx';
 import { Markdown } from '../ui/markdown.tsx';
+import { sendMessage, useReply } from './replies.ts';
+
+/** A session as the service has it. */
+export interface Talk {
+  messages: z.output<typeof ChatMessage>[];
+  reply: { question_id: string; content: string } | null;
+}
 
 interface ConversationProps {
   agent_id: string;
+  /** Null: the first message creates a session. */
   session_id: string | null;
-  messages: z.output<typeof ChatMessage>[];
-  /** The text typed for the next message. */
-  draft: string;
-  setDraft(text: string): void;
-}
-
-interface Exchange {
-  question: string;
-  reply: string;
+  talk: Talk;
+  /** Shows the messages, once they are known. */
+  children(said: ReactNode): ReactNode;
 }
 
 /**
- * The messages, the exchange in progress and the next message. A reply is finished and stored even if the user leaves the page.
+ * The messages, the reply in progress and the next message. Every reply is followed in the record, by this tab as by any other,
+ * so that a reload changes nothing.
  */
-export function Conversation({ agent_id, session_id, messages, draft, setDraft }: ConversationProps) {
-  const { exchange, error, send, stop } = useExchange(agent_id, session_id);
+export function Conversation({ agent_id, session_id, talk, children }: ConversationProps) {
+  const { question, error, send, stop } = useSend(agent_id, session_id);
+  const reply = useReply({ agent_id, session_id }, talk.reply);
   return (
     <Stack>
-      <Said messages={messages} exchange={exchange} />
+      {children(<Said messages={talk.messages} question={question} reply={reply} />)}
       {error && (
         <Alert color="red" variant="outline" role="alert">
           {error}
         </Alert>
       )}
-      <MessageForm {...{ send, stop, draft, setDraft }} busy={exchange !== null}>
+      <MessageForm agent_id={agent_id} send={send} stop={stop} busy={question !== null || reply !== null}>
         {session_id && <RemoveSession agent_id={agent_id} session_id={session_id} />}
       </MessageForm>
     </Stack>
   );
 }
 
-function Said({ messages, exchange }: Pick<ConversationProps, 'messages'> & { exchange: Exchange | null }) {
+interface SaidProps extends Pick<Talk, 'messages'> {
+  /** The message that is being sent. */
+  question: string | null;
+  /** The text so far of the reply in progress. */
+  reply: string | null;
+}
+
+function Said({ messages, question, reply }: SaidProps) {
+  const is_waiting = question !== null || reply === '';
   return (
     <div className="chat-log" role="log" aria-label="Messages">
-      {messages.map(({ id, role, content, truncated }) => (
+      {messages.map(({ id, role, content, truncated, error }) => (
         <Fragment key={id}>
           <Bubble speaker={role} text={content} />
           {truncated && (
@@ -57,40 +68,51 @@ function Said({ messages, exchange }: Pick<ConversationProps, 'messages'> & { ex
               The reply ended at the model's output limit, so it is incomplete.
             </Text>
           )}
+          {error && (
+            <Alert color="red" variant="outline" role="alert">
+              {error}
+            </Alert>
+          )}
         </Fragment>
       ))}
-      {exchange && (
-        <>
-          <Bubble speaker="user" text={exchange.question} />
-          {exchange.reply ? (
-            <Bubble speaker="assistant" text={exchange.reply} />
-          ) : (
-            <Text c="dimmed">The model is thinking …</Text>
-          )}
-        </>
-      )}
-      {messages.length === 0 && !exchange && <Text c="dimmed">No messages yet. Type one below.</Text>}
+      {question !== null && <Bubble speaker="user" text={question} />}
+      {reply && <Bubble speaker="assistant" text={reply} />}
+      {is_waiting && <Text c="dimmed">The model is thinking …</Text>}
+      {messages.length === 0 && question === null && <Text c="dimmed">No messages yet. Type one below.</Text>}
     </div>
   );
 }
 
-interface MessageFormProps extends Pick<ConversationProps, 'draft' | 'setDraft'> {
+interface MessageFormProps {
+  agent_id: string;
   send(text: string): Promise<boolean>;
   stop(): void;
   busy: boolean;
   children: ReactNode;
 }
 
-function MessageForm({ send, stop, busy, draft, setDraft, children }: MessageFormProps) {
+/** The box for the next message. All sessions with an agent share its draft, because the first message creates a session. */
+function MessageForm({ agent_id, send, stop, busy, children }: MessageFormProps) {
   const refusal = useRefusal(chat.send.access);
-  const latest_draft = useRef(draft);
-  latest_draft.current = draft;
+  const draft = useDraft<string>(`chat:${agent_id}`);
+  const [text, setText] = useState(draft.restored?.typed ?? '');
+  const [sending, setSending] = useState('');
+  // A message that is being sent is kept, too: the page may be reloaded before it is accepted.
+  const kept = text || sending;
+  useKeptDraft(draft, kept.trim() ? kept : null);
+  const latest_text = useRef(text);
+  latest_text.current = text;
   const submit = (event?: FormEvent) => {
     event?.preventDefault();
-    if (!draft.trim() || busy || refusal) return;
-    setDraft('');
-    // A message that was not accepted returns to the text box, unless the user has started another one.
-    void send(draft).then((was_sent) => !was_sent && latest_draft.current === '' && setDraft(draft));
+    if (!text.trim() || busy || refusal) return;
+    setText('');
+    setSending(text);
+    void send(text).then((was_sent) => {
+      setSending('');
+      if (was_sent) draft.remove();
+      // A message that was not accepted returns to the text box, unless the user has started another one.
+      else if (latest_text.current === '') setText(text);
+    });
   };
   const onKey = (event: KeyboardEvent) => {
     if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
@@ -100,6 +122,7 @@ function MessageForm({ send, stop, busy, draft, setDraft, children }: MessageFor
   return (
     <form onSubmit={submit}>
       <Stack gap="xs">
+        <DraftNotice draft={draft} discard={() => setText('')} />
         <Textarea
           label="Message"
           disabled={refusal !== null}
@@ -108,8 +131,8 @@ function MessageForm({ send, stop, busy, draft, setDraft, children }: MessageFor
           autosize
           minRows={2}
           maxRows={12}
-          value={draft}
-          onChange={(event) => setDraft(event.currentTarget.value)}
+          value={text}
+          onChange={(event) => setText(event.currentTarget.value)}
           onKeyDown={onKey}
         />
         <Group>
@@ -118,7 +141,7 @@ function MessageForm({ send, stop, busy, draft, setDraft, children }: MessageFor
               Stop
             </Button>
           ) : (
-            <Button type="submit" disabled={!draft.trim()} data-needs={chat.send.access}>
+            <Button type="submit" disabled={!text.trim()} data-needs={chat.send.access}>
               Send
             </Button>
           )}
@@ -138,57 +161,53 @@ function Bubble({ speaker, text }: { speaker: string; text: string }) {
   );
 }
 
-function useExchange(agent_id: string, session_id: string | null) {
+/** Sends messages and stops replies. */
+function useSend(agent_id: string, session_id: string | null) {
   const client = useClient();
   const queries = useQueryClient();
   const navigate = useNavigate();
-  const [exchange, setExchange] = useState<Exchange | null>(null);
+  const [question, setQuestion] = useState<string | null>(null);
   const [error, setError] = useState<string | null>(null);
+  const shown_session = useRef(session_id);
+  shown_session.current = session_id;
+  const wants_stop = useRef(false);
   const unmount = useRef(new AbortController());
-  const current = useRef<{ session: string | null; stop: boolean }>({ session: null, stop: false });
   useEffect(() => {
     unmount.current = new AbortController();
     return () => unmount.current.abort();
   }, []);
 
-  /** Sends a message; true if it was stored, even if the reply failed. */
+  /** Sends a message; true once it is stored. Its reply is then followed in the record, like that of any other tab. */
   async function send(message: string): Promise<boolean> {
-    const input = { params: { agent_id }, body: { message, ...(session_id ? { session_id } : {}) } };
     const { signal } = unmount.current;
-    let session = session_id;
-    current.current = { session, stop: false };
+    wants_stop.current = false;
     setError(null);
-    setExchange({ question: message, reply: '' });
+    setQuestion(message);
     try {
-      const response = await client.send(requestUrl(chat.send, input), { ...buildRequest(chat.send, input), signal });
-      for await (const { data } of readFrames(response.body!)) {
-        const event = data as z.output<typeof ChatEvent>;
-        if (event.type === 'session') {
-          session = event.session_id;
-          current.current.session = session;
-          if (current.current.stop) stop();
-        }
-        if (event.type === 'delta') setExchange((previous) => previous && { ...previous, reply: previous.reply + event.content });
-        if (event.type === 'error') setError(event.message);
-      }
+      const sent_to = await sendMessage(client, { agent_id, session_id, message }, signal);
+      if (wants_stop.current) stopReply(sent_to);
+      await queries.invalidateQueries();
+      // The user may have opened another session meanwhile.
+      if (shown_session.current === session_id && sent_to !== session_id)
+        void navigate(`/chat/${agent_id}/${sent_to}`, { replace: true });
+      return true;
     } catch (failure) {
-      if (signal.aborted) return false;
-      setError((failure as Error).message);
+      if (!signal.aborted) setError((failure as Error).message);
+      return false;
+    } finally {
+      setQuestion(null);
     }
-    await queries.invalidateQueries();
-    setExchange(null);
-    if (session && session !== session_id) void navigate(`/chat/${agent_id}/${session}`, { replace: true });
-    return session !== null;
   }
 
-  /** Stops the reply. If the session is not known yet, the stop takes effect once it is. */
-  function stop(): void {
-    const { session } = current.current;
-    current.current.stop = true;
-    if (session)
-      client.call(chat.stop, { params: { agent_id, session_id: session } }).catch((failure: Error) => setError(failure.message));
+  function stopReply(session: string): void {
+    client.call(chat.stop, { params: { agent_id, session_id: session } }).catch((failure: Error) => setError(failure.message));
   }
-  return { exchange, error, send, stop };
+  /** Stops the reply in progress. That to a message that is not stored yet is stopped once it is. */
+  function stop(): void {
+    wants_stop.current = true;
+    if (session_id) stopReply(session_id);
+  }
+  return { question, error, send, stop };
 }
 
 function RemoveSession({ agent_id, session_id }: { agent_id: string; session_id: string }) {

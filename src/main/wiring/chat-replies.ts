@@ -18,11 +18,19 @@ import { getRuntimeOptions, windowFinder } from './runtime-options.ts';
 const REPLY_SHARE = 0.25;
 
 /** The services that a chat's reply uses. */
-type ReplyServices = Pick<SharedServices, 'store' | 'secrets' | 'judge' | 'meters' | 'tracing' | 'setting' | 'egress'>;
+type ReplyServices = Pick<SharedServices, 'store' | 'bus' | 'secrets' | 'judge' | 'meters' | 'tracing' | 'setting' | 'egress'>;
 
-/** Creates the replies of chats, which use the agent's own runtime and no tools. */
+/**
+ * Creates the replies of chats, which use the agent's own runtime and no tools. The bus carries a notice of each change on the
+ * channel of the session: its number means nothing, because readers find the reply in the record.
+ */
 export const createChatReplies = (core: ReplyServices, caps: Caps): ChatReplies =>
-  chatReplies({ store: core.store.chat, ask: createAskModel(core, caps) });
+  chatReplies({
+    store: core.store.chat,
+    ask: createAskModel(core, caps),
+    announce: (session_id) => core.bus.announce(session_id, { last: 0 }),
+    listen: (session_id, wake) => core.bus.subscribe(session_id, wake),
+  });
 
 function createAskModel(core: ReplyServices, caps: Caps): AskModel {
   const { store, secrets, judge, meters } = core;

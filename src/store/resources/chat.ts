@@ -21,6 +21,19 @@ export interface Question {
   content: string;
 }
 
+/** The reply to a question as the record has it. */
+export interface ReplyState {
+  /** True if a process is writing it or waiting to. */
+  writing: boolean;
+  /** The parts that were asked for, as they were written together. */
+  deltas: { parts: string[] }[];
+  answer: (Pick<ChatMessage, 'id' | 'usage' | 'truncated'> & { characters: number }) | null;
+  /** The reason why there will be no answer. */
+  error: string | null;
+}
+
+const LOST = 'The server that wrote the reply was lost before the reply ended. Send the message again.';
+
 /** The number of seconds for which a question counts as being replied to after its process last renewed it. */
 const REPLYING_SECONDS = 15;
 
@@ -38,13 +51,14 @@ export function chatStore(prisma: PrismaClient) {
     return new Date(Math.max(Date.now(), Number(_max.created_at) + 1));
   };
   const startReplying = (id: string) => rowsWithin(prisma, sql.startReplying({ id, seconds: REPLYING_SECONDS }));
-  const endReplying = (id: string) => prisma.chatMessage.updateMany({ where: { id }, data: { reply_until: null } });
+  const endReplying = (id: string, reply_error: string | null) =>
+    prisma.chatMessage.updateMany({ where: { id }, data: { reply_until: null, reply_error } });
   const append = async (session_id: string, message: NewMessage) => {
     const { usage, ...rest } = message;
     const created_at = await nextTime(session_id);
     return prisma.$transaction([
       prisma.chatMessage.create({ data: { ...rest, ...usage, session_id, created_at } }),
-      message.question_id ? endReplying(message.question_id) : startReplying(message.id),
+      message.question_id ? endReplying(message.question_id, null) : startReplying(message.id),
       prisma.chatSession.update({ where: { id: session_id }, data: { message_count: { increment: 1 } } }),
     ]);
   };
@@ -99,9 +113,41 @@ export function chatStore(prisma: PrismaClient) {
     async keepReplying(question_ids: string[]): Promise<void> {
       await rowsWithin(prisma, sql.keepReplying({ ids: question_ids, seconds: REPLYING_SECONDS }));
     },
-    /** Records that a question gets no reply. */
-    async endReplying(id: string): Promise<void> {
-      await endReplying(id);
+    /** Records that a question gets no reply, and why. */
+    async endReplying(id: string, error: string): Promise<void> {
+      await endReplying(id, error);
+    },
+    /** Keeps parts of a reply in progress, of which `first` is the number of the first. Repeating it keeps nothing twice. */
+    async addParts(question_id: string, first: number, parts: string[]): Promise<void> {
+      await rowsWithin(prisma, sql.addReplyParts({ question_id, first, parts }));
+    },
+    async removeParts(question_ids: string[]): Promise<void> {
+      await prisma.chatPart.deleteMany({ where: { question_id: { in: question_ids } } });
+    },
+    /** Returns the reply to a question with its parts from number `next` on; null: the question no longer exists. */
+    async readReply(question_id: string, next: number): Promise<ReplyState | null> {
+      const [row] = await rowsWithin<ReplyRow>(prisma, sql.readReply({ question_id, next }));
+      if (!row) return null;
+      const { writing, error, answer_id, characters, deltas, truncated, ...counts } = row;
+      const answer = answer_id ? { id: answer_id, usage: toUsage(counts), truncated, characters } : null;
+      return { writing, error: error ?? (writing || answer ? null : LOST), answer, deltas: deltas.map((parts) => ({ parts })) };
+    },
+    /**
+     * Returns the question whose reply is in progress, the first one of the session; with `ended`, otherwise the last one whose
+     * parts are still kept. With `question_id`, that question or none.
+     */
+    async findFollowed(session_id: string, { question_id = null, ended = false }: FollowedOptions = {}): Promise<string | null> {
+      const [row] = await rowsWithin<{ id: string }>(prisma, sql.followedQuestion({ session_id, question_id, ended }));
+      return row?.id ?? null;
+    },
+    /** Returns the messages of a session, and the reply in progress: its question, and its text so far. */
+    async talk(session_id: string) {
+      // In this order, a reply that ends in between is among the messages.
+      const question_id = await this.findFollowed(session_id);
+      const state = question_id === null ? null : await this.readReply(question_id, 1);
+      const messages = await this.messages(session_id);
+      const content = state?.deltas.flatMap(({ parts }) => parts).join('') ?? '';
+      return { messages, reply: state?.writing ? { question_id: question_id!, content } : null };
     },
     /** True if an earlier question of the session is still being replied to. */
     async isBehindAnother(session_id: string, question_id: string): Promise<boolean> {
@@ -123,6 +169,11 @@ export function chatStore(prisma: PrismaClient) {
   };
 }
 
+interface FollowedOptions {
+  question_id?: string | null | undefined;
+  ended?: boolean;
+}
+
 interface NewMessage {
   id: string;
   role: string;
@@ -142,8 +193,29 @@ function pairReplies(messages: MessageRow[]): MessageRow[] {
   return messages.filter((message) => !isReply(message)).flatMap((message) => [message, ...(replies.get(message.id) ?? [])]);
 }
 
-function toChatMessage({ prompt_tokens, completion_tokens, estimated, ...row }: MessageRow) {
-  const counts = { prompt_tokens: prompt_tokens ?? 0, completion_tokens: completion_tokens ?? 0 };
-  const usage = row.role === 'assistant' ? { ...counts, ...(estimated ? { estimated } : {}) } : null;
-  return { ...wireAs<ChatMessage>()(row), usage };
+interface Counts {
+  prompt_tokens: number | null;
+  completion_tokens: number | null;
+  estimated: boolean;
+}
+
+interface ReplyRow extends Counts {
+  writing: boolean;
+  error: string | null;
+  answer_id: string | null;
+  truncated: boolean;
+  characters: number;
+  deltas: string[][];
+}
+
+const toUsage = ({ prompt_tokens, completion_tokens, estimated }: Counts) => ({
+  prompt_tokens: prompt_tokens ?? 0,
+  completion_tokens: completion_tokens ?? 0,
+  ...(estimated ? { estimated } : {}),
+});
+
+function toChatMessage({ prompt_tokens, completion_tokens, estimated, reply_error, ...row }: MessageRow) {
+  const usage = row.role === 'assistant' ? toUsage({ prompt_tokens, completion_tokens, estimated }) : null;
+  const is_lost = row.reply_until !== null && row.reply_until.getTime() < Date.now();
+  return { ...wireAs<ChatMessage>()({ ...row, error: reply_error ?? (is_lost ? LOST : null) }), usage };
 }

@@ -1,14 +1,28 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { type AskModel, chatReplies, MOST_KEPT } from '../../../src/chat/replies.ts';
+import { recordParts } from '../../../src/chat/reply-record.ts';
 
 type Event = Record<string, unknown>;
 const USAGE = { prompt_tokens: 1, completion_tokens: 2 };
 const turn = (session_id = 's') => ({ agent: {}, caller: {}, session_id, question_id: 'q', message_id: 'm' }) as never;
 
+/** What a reply in progress leaves in the record, and its notices; `parts` has the questions whose parts were removed, too. */
+function partsRecord() {
+  const parts: unknown[] = [];
+  const notices: string[] = [];
+  const store = {
+    addParts: async (question_id: string, first: number, texts: string[]) => void parts.push([question_id, first, texts]),
+    removeParts: async (ids: string[]) => void parts.push(...ids.map((id) => `- ${id}`)),
+  };
+  return { parts, notices, store, announce: (id: string) => void notices.push(id), listen: () => () => {} };
+}
+
 /** A chat whose store keeps what it is given, and whose model does what the test says. */
 function chat(ask: AskModel, fault?: Error) {
   const stored: unknown[] = [];
+  const { parts, notices, store: parts_store, announce, listen } = partsRecord();
   const store = {
+    ...parts_store,
     stops: async (ids: string[]) => new Map(ids.map((id) => [id, 0])),
     messages: async (session_id: string) => [{ id: 'q', role: 'user', content: `to ${session_id}` }],
     isBehindAnother: async () => false,
@@ -20,7 +34,7 @@ function chat(ask: AskModel, fault?: Error) {
     },
     message: async () => (stored.at(-1) as [string, { content: string }] | undefined)?.[1] ?? null,
   };
-  return { stored, replies: chatReplies({ store: store as never, ask }) };
+  return { stored, parts, notices, replies: chatReplies({ store: store as never, ask, announce, listen }) };
 }
 
 async function read(events: AsyncIterable<unknown>): Promise<Event[]> {
@@ -139,13 +153,58 @@ describe('a chat reply', () => {
   });
 });
 
+describe('the parts of a reply', () => {
+  afterEach(() => void vi.useRealTimers());
+
+  it('are on record soon after the model sent them, the last ones before the reply is stored', async () => {
+    vi.useFakeTimers();
+    const more = Promise.withResolvers<void>();
+    const { replies, parts, notices } = chat(async (_turn, _history, { emit }) => {
+      emit('Hel');
+      await more.promise;
+      for (const part of ['lo', ' \u0000', '!']) emit(part);
+      return { text: 'Hello \u0000!', usage: USAGE };
+    });
+    const whole = read(replies.start(turn()));
+    await vi.advanceTimersByTimeAsync(0);
+    expect([parts, notices]).toEqual([[['q', 1, ['Hel']]], ['s']]);
+    more.resolve();
+    await whole;
+    expect([parts.slice(1), notices]).toEqual([[['q', 2, ['lo', ' \ufffd', '!']]], ['s', 's', 's']]);
+    await replies.close(0);
+    expect(parts.slice(2)).toEqual(['- q']);
+  });
+
+  it('that could not be written are written again, exactly, before later ones', async () => {
+    const [written, faults]: [unknown[], Error[]] = [[], [new Error('The database is down')]];
+    const record = recordParts(async (first, parts) => {
+      written.push([first, ...parts]);
+      const fault = faults.shift();
+      if (fault) throw fault;
+    });
+    record.add('a');
+    record.add('b');
+    await record.end();
+    record.add('c');
+    await record.end();
+    await record.end();
+    expect(written).toEqual([
+      [1, 'a', 'b'],
+      [1, 'a', 'b'],
+      [3, 'c'],
+    ]);
+  });
+});
+
 describe('a reply that another process knows of', () => {
   afterEach(() => void vi.useRealTimers());
 
   /** Replies of sessions whose stops are recorded here; a session without a number was deleted. */
   function recorded(ask: AskModel, stops: Record<string, number>, more: object = {}) {
     const [kept, stored]: [string[][], unknown[]] = [[], []];
+    const { parts, store: parts_store, announce, listen } = partsRecord();
     const store = {
+      ...parts_store,
       stops: async (ids: string[]) => new Map(ids.flatMap((id) => (id in stops ? [[id, stops[id] as number] as const] : []))),
       messages: async () => [
         { id: 'before', role: 'user', content: 'Hi' },
@@ -158,13 +217,13 @@ describe('a reply that another process knows of', () => {
       answer: async (session_id: string, { content }: { content: string }) => void stored.push([session_id, content]),
       ...more,
     };
-    return { kept, stored, replies: chatReplies({ store: store as never, ask }) };
+    return { kept, stored, parts, replies: chatReplies({ store: store as never, ask, announce, listen }) };
   }
 
   it('is stopped within seconds by a stop that is recorded after it began, and not by one before', async () => {
     vi.useFakeTimers();
     const stops = { mine: 7, other: 3 };
-    const { kept, stored, replies } = recorded(waits('so far'), stops);
+    const { kept, stored, parts, replies } = recorded(waits('so far'), stops);
     const ended: string[] = [];
     for (const id of ['mine', 'other'] as const) void read(replies.start(turn(id))).then(() => ended.push(id));
     await vi.advanceTimersByTimeAsync(2_000);
@@ -174,7 +233,12 @@ describe('a reply that another process knows of', () => {
     expect([ended, stored]).toEqual([['mine'], [['mine', 'so far']]]);
     replies.stop('other');
     await vi.advanceTimersByTimeAsync(0);
-    expect([ended, vi.getTimerCount()]).toEqual([['mine', 'other'], 0]);
+    expect(ended).toEqual(['mine', 'other']);
+    // The parts of a reply are kept for a minute after its end; nothing else is left.
+    await vi.advanceTimersByTimeAsync(57_999);
+    expect(parts).not.toContain('- q');
+    await vi.advanceTimersByTimeAsync(2_001);
+    expect([parts.slice(2), vi.getTimerCount()]).toEqual([['- q', '- q'], 0]);
   });
 
   it('ends with its session, and is not stored', async () => {
