@@ -5,7 +5,7 @@ import { mailbox } from '../domain/mailbox.ts';
 import { storable } from '../domain/transcript.ts';
 import type { Caller } from '../identity/caller.ts';
 import type { ChatStore } from '../store/resources/chat.ts';
-import { type FollowPorts, followReply, type NumberedEvent, recordParts } from './reply-record.ts';
+import { type FollowPorts, followReply, type NumberedEvent, recordParts, type StoredText } from './reply-record.ts';
 
 interface ChatTurn {
   agent: Agent;
@@ -30,11 +30,6 @@ export type AskModel = (
   history: { role: string; content: string }[],
   hear: { emit: (delta: string) => void; signal: AbortSignal },
 ) => Promise<ChatAnswer>;
-
-/** The text of a stored reply, which its reader loads just before sending it; null if it was deleted. */
-export interface StoredText {
-  load(): Promise<string | null>;
-}
 
 export interface ChatReplies {
   /** Starts a reply. It is finished and stored even if nobody reads the stream to its end. */

@@ -1,6 +1,5 @@
 import type { ChatEvent } from '../contracts/chat.ts';
 import type { ChatStore, ReplyState } from '../store/resources/chat.ts';
-import type { StoredText } from './replies.ts';
 
 /** The time between two writes of a reply in progress: what a reader of the record is behind, at most. */
 const WRITE_MS = 200;
@@ -40,6 +39,11 @@ export function recordParts(write: (first: number, parts: string[]) => Promise<v
     /** Writes what is left. */
     end: flush,
   };
+}
+
+/** The text of a stored reply, which its reader loads just before sending it; null if it was deleted. */
+export interface StoredText {
+  load(): Promise<string | null>;
 }
 
 /** An event of a reply with its number: the session is 1, the first part of the text 2. */

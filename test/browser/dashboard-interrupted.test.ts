@@ -116,7 +116,7 @@ describeInBrowser('a draft', () => {
   it('of a form holds no secret, and is removed once the record is saved', async ({ page }) => {
     await open(page, '/tokens/new');
     await field(page, 'Name').fill('smtp-7');
-    await page.getByLabel('Value', { exact: true }).fill('hunter2-secret');
+    await page.locator('input[type=password]').fill('hunter2-secret');
     const stored = await page.evaluate('JSON.stringify({ ...localStorage })');
     expect(stored).toContain('smtp-7');
     expect(stored).not.toContain('hunter2-secret');
@@ -124,7 +124,7 @@ describeInBrowser('a draft', () => {
     await page.reload();
     await page.getByText('Type again what is never kept: Value.').waitFor();
     expect(await field(page, 'Name').inputValue()).toBe('smtp-7');
-    await page.getByLabel('Value', { exact: true }).fill('hunter2-secret');
+    await page.locator('input[type=password]').fill('hunter2-secret');
     await button(page, 'Create stored token').click();
     await page.getByText('The stored token was created.').waitFor();
     expect(await page.evaluate('JSON.stringify({ ...localStorage })')).not.toContain('smtp-7');

@@ -73,18 +73,21 @@ describeInBrowser('a picker', () => {
     });
   }, 120_000);
 
-  it('asks before a half-filled dialog is closed', async ({ page }) => {
+  it('keeps what was typed in a dialog that creates a record', async ({ page }) => {
     await signIn(page, '/workflows/new');
-    await page.getByRole('combobox', { name: 'Guardrails' }).click();
-    await page.getByRole('option', { name: '+ New guardrail …' }).click();
     const dialog = page.getByRole('dialog', { name: 'New guardrail' });
+    const openDialog = async () => {
+      await page.getByRole('combobox', { name: 'Guardrails' }).click();
+      await page.getByRole('option', { name: '+ New guardrail …' }).click();
+    };
+    await openDialog();
     await dialog.getByRole('textbox', { name: 'Name' }).fill('half');
     await page.keyboard.press('Escape');
-    await leaving(page).getByRole('button', { name: 'Stay' }).click();
-    expect(await dialog.getByRole('textbox', { name: 'Name' }).inputValue()).toBe('half');
-    await page.keyboard.press('Escape');
-    await leaving(page).getByRole('button', { name: 'Leave' }).click();
     await dialog.waitFor({ state: 'detached' });
+    await openDialog();
+    expect(await dialog.getByRole('textbox', { name: 'Name' }).inputValue()).toBe('half');
+    await dialog.getByRole('button', { name: 'Discard draft' }).click();
+    expect(await dialog.getByRole('textbox', { name: 'Name' }).inputValue()).toBe('');
   });
 
   it('closes on Escape without focus, but first closes a list that is open in the dialog', async ({ page }) => {
@@ -140,13 +143,14 @@ describeInBrowser('a picker', () => {
 });
 
 describeInBrowser('a half-filled form', () => {
-  it('asks when another screen or tab is opened, but not after saving', async ({ page }) => {
+  it('is kept as a draft when another screen or tab is opened, and not after saving', async ({ page }) => {
     const id = await make('skills', { name: 'guarded', instructions: 'Do.' });
     await signIn(page, `/skills/${id}`);
     const field = page.getByRole('textbox', { name: 'Description' });
     await field.fill('half');
     await page.getByRole('link', { name: 'Tasks', exact: true }).click();
-    await leaving(page).getByRole('button', { name: 'Stay' }).click();
+    await page.getByRole('heading', { name: 'Tasks' }).waitFor();
+    await page.goBack();
     expect(await field.inputValue()).toBe('half');
     await button(page, 'Save changes').click();
     await page.getByText('The skill was saved.').waitFor();
@@ -157,9 +161,10 @@ describeInBrowser('a half-filled form', () => {
     await page.goto(`${here.url}/dashboard/workflows/${workflow_id}?tab=settings`);
     await page.getByRole('textbox', { name: 'Title' }).fill('half');
     await page.getByRole('tab', { name: 'History' }).click();
-    expect(await axe(page)).toEqual([]);
-    await leaving(page).getByRole('button', { name: 'Leave' }).click();
     await page.getByText('No runs yet.').waitFor();
+    await page.getByRole('tab', { name: 'Settings' }).click();
+    await page.getByText('This is your draft from').waitFor();
+    expect(await axe(page)).toEqual([]);
   }, 120_000);
 
   it('asks about input typed to test a resource, until the test has run', async ({ page }) => {
@@ -183,10 +188,8 @@ describeInBrowser('a half-filled form', () => {
     }
   }, 120_000);
 
-  it.for([
-    ['/skills/new', 'Name'],
-    ['/make', 'Prompt'],
-  ] as const)('asks when the browser closes the tab (%s)', async ([path, name], { page }) => {
+  it('asks when the browser closes the tab, if it has no draft', async ({ page }) => {
+    const [path, name] = ['/make', 'Prompt'];
     await signIn(page, path);
     const asked: string[] = [];
     page.on('dialog', (dialog) => {

@@ -1,6 +1,6 @@
 import { v7 as uuid } from 'uuid';
-import type { ChatReplies, StoredText } from '../../chat/replies.ts';
-import type { NumberedEvent } from '../../chat/reply-record.ts';
+import type { ChatReplies } from '../../chat/replies.ts';
+import type { NumberedEvent, StoredText } from '../../chat/reply-record.ts';
 import type { Agent } from '../../contracts/agents.ts';
 import { type ChatEvent, type ChatMessage, chat } from '../../contracts/chat.ts';
 import type { Warning } from '../../contracts/common.ts';
