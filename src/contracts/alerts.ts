@@ -8,8 +8,10 @@ export const MOST_ALERTS = 50;
 /** The most events (fired and resolved) that are kept of one alert; older ones are removed. */
 export const KEPT_ALERT_EVENTS = 200;
 const DAYS_MINUTES = 7 * 24 * 60;
-const MOST_CHANNELS = 10;
-const MOST_RECIPIENTS = 10;
+const MOST_CHANNELS = 64;
+const MOST_RECIPIENTS = 64;
+/** The most addresses of one alert, all recipients counted. */
+export const MOST_ADDRESSES = 100;
 
 const ChannelUrl = WebUrl.max(2_000).meta({
   description: 'Replies show only its host, since it may hold a key; send it back as it is shown to keep it',

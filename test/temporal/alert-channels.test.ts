@@ -210,6 +210,13 @@ describe('an alert by e-mail', () => {
         ],
       },
     });
+    const people = Array.from({ length: 51 }, (_, at) => `p${at}@example.com`);
+    const others = people.map((address) => `q${address}`);
+    const twice = [people, others].map((to) => ({ type: 'email', to }));
+    expect(await post({ channels: twice })).toMatchObject({
+      status: 422,
+      body: { errors: [{ path: 'channels', message: 'Names 102 addresses; at most 100 are taken' }] },
+    });
     const { id } = await create({});
     const change = { channels: [{ type: 'email', to: ['victim@example.com.elsewhere.example'] }] };
     expect(await here.alice.put(`/api/alerts/${id}`, change)).toMatchObject({ status: 422 });

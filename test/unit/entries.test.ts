@@ -49,10 +49,17 @@ function bigValues(schema: z.ZodType, path: string[], wrap: (value: unknown) => 
   if (schema instanceof z.ZodObject)
     return [
       here(wide),
-      ...Object.entries(schema.shape).flatMap(([name, field]) => further(field, name, (value) => ({ [name]: value }))),
+      ...Object.entries(schema.shape).flatMap(([name, field]) =>
+        further(field, name, (value) => ({ ...literalsOf(schema), [name]: value })),
+      ),
     ];
   return [];
 }
+/** The values that tell one form of a union from the others. */
+const literalsOf = ({ shape }: z.ZodObject) =>
+  Object.fromEntries(
+    Object.entries(shape).flatMap(([name, field]) => (field instanceof z.ZodLiteral ? [[name, field.value]] : [])),
+  );
 const isFree = (schema: z.ZodType) => schema instanceof z.ZodRecord && schema.valueType instanceof z.ZodUnknown;
 
 const places = declaredEndpoints.flatMap((endpoint: Endpoint) =>

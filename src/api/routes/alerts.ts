@@ -1,5 +1,5 @@
 import { v7 as uuid } from 'uuid';
-import { type Alert, type AlertChannel, alerts, MOST_ALERTS } from '../../contracts/alerts.ts';
+import { type Alert, type AlertChannel, alerts, MOST_ADDRESSES, MOST_ALERTS } from '../../contracts/alerts.ts';
 import { listAddresses, showAddress, toTestMessage } from '../../domain/alerts.ts';
 import { conflict, foreign, unprocessable } from '../../domain/errors.ts';
 import type { Mailer } from '../../egress/mailer.ts';
@@ -87,6 +87,11 @@ function refuseRecipients(mailer: Pick<Mailer, 'refusal'>, channels: readonly Al
   );
   const refusals = faults.flatMap(({ path, message }) => (message === null ? [] : [{ path, message }]));
   if (refusals.length > 0) throw unprocessable(refusals);
+  const addresses = listAddresses({ webhook_url: null, channels: [...channels] });
+  if (addresses.length > MOST_ADDRESSES)
+    throw unprocessable([
+      { path: 'channels', message: `Names ${addresses.length} addresses; at most ${MOST_ADDRESSES} are taken` },
+    ]);
 }
 
 type Watched = Pick<Alert, 'measure' | 'workflow_id' | 'budget_id'>;

@@ -211,7 +211,7 @@ const PLAIN = new Set(
     'error_webhook_url budget max_cost_usd max_tokens max_seconds on_exhausted on_busy on_inactive status prompt request from_step effects',
     'decision message result interval_value interval_unit start_at end_at overlap_policy catchup_window_seconds messages role refusal',
     'stream stream_options include_usage background reasoning effort jsonrpc method shared cursor q since from to tool by interval zone most until error_code trigger definition_hash against agent min_cost max_cost sort after before skip dry_run',
-    'model_total_seconds model_silence_seconds starting_after measure threshold window_minutes min_runs muted_until views screen resource_type destination api_key force include guardrails',
+    'model_total_seconds model_silence_seconds starting_after measure threshold window_minutes min_runs muted_until channels views screen resource_type destination api_key force include guardrails',
     'period limit_usd limit_tokens warn_at',
     'thumb note expected graders ignore_case pattern json_schema parallel format task steps tool_calls end response',
     'role scopes expires_at grace_seconds principal service_key_id operation failed answered_by changes step position single_use score pass_at',

@@ -12,7 +12,7 @@ async function deliver(status: string | undefined, attempt: object = {}) {
       note: async (id: string, note: object) => void notes.push([id, note]),
       giveUp: async (id: string) => void notes.push([id, 'given up']),
     },
-    sendWebhook: async ({ id }: { id: string }) => {
+    sendMessage: async ({ id }: { id: string }) => {
       sent.push(id);
       return { delivered: true, response_status: 204, error: null, retry: false, ...attempt };
     },
