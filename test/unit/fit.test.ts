@@ -51,6 +51,7 @@ async function fitMessages(
   const work = {
     ports: {
       runs: { compact },
+      caps: { release: async () => {} },
       findContextWindow: () => ({ tokens: WINDOW, from: 'provider' }),
       file_takers: new Map(),
       now: () => 'now',
@@ -215,6 +216,7 @@ describe('a transcript that the endpoint refused', () => {
     const work = {
       ports: {
         runs: { compact: async () => true },
+        caps: { release: async () => {} },
         file_takers: new Map(),
         findContextWindow: () => ({ tokens: 128_000, from: 'default' }),
         now: () => 'now',

@@ -9,6 +9,7 @@ import { knownModel } from '../../support/known-model.ts';
 const P3 = '0197a0c4-6b1e-7c3a-9f57-0d2c5a1be003';
 const P5 = '0197a0c4-6b1e-7c3a-9f57-0d2c5a1be005';
 const P7 = '0197a0c4-6b1e-7c3a-9f57-0d2c5a1be007';
+const P9 = '0197a0c4-6b1e-7c3a-9f57-0d2c5a1be009';
 const GONE = '0197a0c4-6b1e-7c3a-9f57-0d2c5a1be999';
 const provider = (id: string, more: object = {}) => ({
   ...{ id, name: `provider ${id.at(-1)}`, provider_type: 'openai_compatible', base_url: 'http://here', default_model: null },
@@ -25,6 +26,7 @@ const providers = [
   }),
   provider(P5),
   provider(P7, { provider_type: 'anthropic', base_url: null, api_key_token_name: null }),
+  provider(P9, { provider_type: 'openai', base_url: null }),
 ];
 /** Everything has a price but what is named `huge`, and the default model. */
 const store = {
@@ -117,7 +119,7 @@ describe('a fallback', () => {
       );
     expect(await warn(GONE)).toEqual([`No provider with id ${GONE}: runs pass over this fallback`]);
     expect(await warn(P7)).toEqual(['The provider provider 7 has no key']);
-    expect(await warn(P5)).toEqual([]);
+    expect([await warn(P5), await warn(P9)]).toEqual([[], []]);
     expect(await warn(P5, tool_definitions)).toEqual(['The provider provider 5 does not run web_search: it is asked without']);
   });
 });
