@@ -179,6 +179,7 @@ const OTHERWISE: Record<string, number> = {
   // For administrators.
   'GET /api/audit': 403,
   'POST /api/models/catalogue': 403,
+  'DELETE /api/models/catalogue': 403,
   // Nothing asks for the token of this world.
   'POST /api/tokens/{id}/grants': 409,
   'DELETE /api/tokens/{id}/grants/{grant_id}': 404,

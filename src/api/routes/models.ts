@@ -23,9 +23,17 @@ export function modelRoutes(api: Api, { store, models: lists, model_catalogue }:
   });
   mount(api, modelCatalogue.get, () => model_catalogue.get());
   mount(api, modelCatalogue.update, async ({ body }, { key, is_admin }) => {
-    if (!is_admin) throw new AppError('forbidden', ADMINISTRATORS);
+    requireAdministrator(is_admin);
     if ((body.text === undefined) === (body.url === undefined))
       throw unprocessable([{ path: 'text', message: 'Give the catalogue as `text` or as `url`, one of the two' }]);
     return model_catalogue.update(body, key);
   });
+  mount(api, modelCatalogue.reset, async (_, { is_admin }) => {
+    requireAdministrator(is_admin);
+    return model_catalogue.reset();
+  });
+}
+
+function requireAdministrator(is_admin: boolean): void {
+  if (!is_admin) throw new AppError('forbidden', ADMINISTRATORS);
 }
