@@ -1,4 +1,4 @@
-import { formatDuration, formatMoney, formatNumber } from '../ui/figures.ts';
+import { formatCost, formatDuration, formatMoney, formatNumber } from '../ui/figures.ts';
 
 interface Limits {
   max_cost_usd: number | null;
@@ -7,7 +7,8 @@ interface Limits {
 }
 
 interface Used {
-  cost: number;
+  /** Null: unknown. */
+  cost: number | null;
   tokens: number;
   seconds: number;
 }
@@ -17,7 +18,7 @@ export function budgetUse(budget: Limits | null, { cost, tokens, seconds }: Used
   if (!budget) return null;
   const { max_cost_usd, max_tokens, max_seconds } = budget;
   const parts = [
-    max_cost_usd === null ? null : `${formatMoney(cost)} of ${formatMoney(max_cost_usd)}`,
+    max_cost_usd === null ? null : `${formatCost({ cost })} of ${formatMoney(max_cost_usd)}`,
     max_tokens === null ? null : `${formatNumber(tokens)} of ${formatNumber(max_tokens)} tokens`,
     max_seconds === null ? null : `${formatDuration(seconds * 1000)} of ${formatDuration(max_seconds * 1000)}`,
   ].filter((part) => part !== null);

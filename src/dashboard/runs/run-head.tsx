@@ -7,7 +7,7 @@ import { requestUrl } from '../api/call.ts';
 import { useRead } from '../api/queries.ts';
 import { useNow } from '../ui/clock.ts';
 import { Copy } from '../ui/copy.tsx';
-import { formatDuration, formatNumber, formatTokens } from '../ui/figures.ts';
+import { findKnownCost, formatDuration, formatNumber, formatTokens } from '../ui/figures.ts';
 import { Facts, Status } from '../ui/show.tsx';
 import { When } from '../ui/time.tsx';
 import { budgetUse } from './budget-use.ts';
@@ -47,8 +47,12 @@ export function RunHead({ task, status, followed: { run, connection } }: HeadPro
   const age_ms = live ? Math.max(0, now - dataUpdatedAt) : 0;
   const elapsed_ms = getElapsedMs(task, live ? now : null);
   const waiting_ms = (data?.waiting_seconds ?? 0) * 1000 + (status === 'waiting' ? age_ms : 0);
-  const budget_usage = { cost: usage.cost ?? 0, tokens: usage.total_in + usage.total_out, seconds: (elapsed_ms ?? 0) / 1000 };
-  const budget = budgetUse(data?.budget ?? null, budget_usage);
+  const costs = { cost: usage.cost, priced: usage.priced ?? data?.priced ?? true };
+  const budget = budgetUse(data?.budget ?? null, {
+    cost: findKnownCost(costs),
+    tokens: usage.total_in + usage.total_out,
+    seconds: (elapsed_ms ?? 0) / 1000,
+  });
   return (
     <Stack gap="xs" className="panel">
       <Facts
@@ -67,7 +71,7 @@ export function RunHead({ task, status, followed: { run, connection } }: HeadPro
           Model: task.model ?? 'default',
           Turns: Math.max(countTurns(run), task.turns),
           Tokens: formatTokens(usage),
-          Cost: <RunCost cost={usage.cost} priced={usage.priced ?? data?.priced ?? true} />,
+          Cost: <RunCost {...costs} />,
           ...(budget && { Budget: budget }),
           Duration: formatDuration(elapsed_ms),
           ...(waiting_ms > 0 &&
