@@ -136,5 +136,6 @@ export const modelCatalogue = {
       'For administrators. Forgets the catalogue that an administrator stored: every process uses that of its version of Perdura within a ' +
       'minute. Returns it, also if none was stored.',
     reply: CatalogueInUse,
+    refuses: [412],
   }),
 };

@@ -69,6 +69,8 @@ it('is that of the release again once an administrator has reset it, in every pr
   onTestFinished(() => other.stop());
   expect(other.inUse()).toMatchObject({ from: 'update' });
   const released = { from: 'release', as_of: RELEASE, digest: null, source: null, updated_by: null, updated_at: null };
+  const stale = await here.bob.send('DELETE', PATH, { headers: { 'if-match': '"stale"' } });
+  expect([stale.status, (await shown()).from]).toEqual([412, 'update']);
   const reset = await here.bob.ok(here.bob.del(PATH));
   expect(reset).toMatchObject(released);
   expect(reset.models).toHaveLength(SHIPPED_MODELS.length);
