@@ -37,6 +37,8 @@ export interface ModelCatalogueService {
   get(): Promise<CatalogueInUse>;
   /** Throws, and changes nothing, if the file cannot be fetched, is not valid, has another digest or is older. */
   update(update: CatalogueUpdate, updated_by: string): Promise<CatalogueInUse>;
+  /** Forgets the update. Returns the release's catalogue, also if there was none. */
+  reset(): Promise<CatalogueInUse>;
 }
 
 /** Connects to MCP servers in the caller's name. A server given here has its secrets masked; they are opened by its id. */

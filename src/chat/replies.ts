@@ -4,7 +4,7 @@ import type { ChatEvent } from '../contracts/chat.ts';
 import { mailbox } from '../domain/mailbox.ts';
 import { storable } from '../domain/transcript.ts';
 import type { Caller } from '../identity/caller.ts';
-import type { ChatStore } from '../store/resources/chat.ts';
+import type { ChatStore, ChatUsage } from '../store/resources/chat.ts';
 import { type FollowPorts, followReply, type NumberedEvent, recordParts, type StoredText } from './reply-record.ts';
 
 interface ChatTurn {
@@ -19,16 +19,19 @@ interface ChatTurn {
 
 interface ChatAnswer {
   text: string;
-  usage: { prompt_tokens: number; completion_tokens: number; estimated?: boolean | undefined };
+  usage: ChatUsage;
   /** True if the answer ended at the model's output limit; absent: false. */
   truncated?: boolean;
 }
 
-/** Asks the agent's model and emits text as it arrives. Throws an error with a readable message if the provider failed. */
+/**
+ * Asks the agent's model and emits text as it arrives. Throws an error with a readable message if the provider failed. If the signal ends
+ * the answer, reports what it has used until then before it throws.
+ */
 export type AskModel = (
   turn: ChatTurn,
   history: { role: string; content: string }[],
-  hear: { emit: (delta: string) => void; signal: AbortSignal },
+  hear: { emit: (delta: string) => void; reportUsage: (usage: ChatUsage) => void; signal: AbortSignal },
 ) => Promise<ChatAnswer>;
 
 export interface ChatReplies {
@@ -98,8 +101,14 @@ export function chatReplies({ store, ask, announce, listen }: ChatPorts): ChatRe
       active_reply.stops = (await store.stops([session_id])).get(session_id)!;
       const signal = AbortSignal.any([closing.signal, stopped]);
       const history = await loadHistory(turn, signal);
-      const answer = ask(turn, history, { emit, signal });
-      const { text, usage, truncated } = await answer.catch((error: Error) => toStoppedAnswer(getText(), stopped, error));
+      let used: ChatUsage = { prompt_tokens: 0, completion_tokens: 0 };
+      const reportUsage = (usage: ChatUsage) => {
+        used = usage;
+      };
+      const answer = ask(turn, history, { emit, reportUsage, signal });
+      const { text, usage, truncated } = await answer.catch((error: Error) =>
+        toStoppedAnswer({ text: getText(), usage: used }, stopped, error),
+      );
       const cut = truncated ? { truncated } : {};
       await record.end();
       await store.answer(session_id, { id: message_id, question_id, content: storable(text), usage, ...cut });
@@ -228,12 +237,10 @@ function tape() {
   };
 }
 
-/**
- * Returns the reply to store when a person stopped it. Its usage is unknown, since the model's stream was not read to its end.
- */
-function toStoppedAnswer(text: string, stopped: AbortSignal, error: Error): ChatAnswer {
+/** Returns the reply to store when a person stopped it: what the model wrote and used until then. */
+function toStoppedAnswer(so_far: ChatAnswer, stopped: AbortSignal, error: Error): ChatAnswer {
   if (!stopped.aborted) throw error;
   if (stopped.reason !== STOPPED) throw stopped.reason;
-  if (!text) throw new Error('The reply was stopped before the model wrote anything');
-  return { text, usage: { prompt_tokens: 0, completion_tokens: 0 } };
+  if (!so_far.text) throw new Error('The reply was stopped before the model wrote anything');
+  return so_far;
 }

@@ -129,4 +129,14 @@ export const modelCatalogue = {
     refuses: [409, 502],
     shared: true,
   }),
+  reset: endpoint('DELETE /api/models/catalogue', {
+    operation: 'reset_model_catalogue',
+    tag,
+    summary: 'Return to the catalogue of the release',
+    description:
+      'For administrators. Forgets the catalogue that an administrator stored: every process uses that of its version of Perdura within a ' +
+      'minute. Returns it, also if none was stored.',
+    reply: CatalogueInUse,
+    refuses: [412],
+  }),
 };

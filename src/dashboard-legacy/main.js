@@ -138,8 +138,9 @@ const SHOW = {
     if (name.endsWith('_requested')) askWhatWaits();
     event(name, call_id ? `${detail} (${call_id})` : detail, 'hint');
   },
-  usage({ total_in, total_out, cost }) {
-    $('usage').textContent = `${total_in} tokens in, ${total_out} out${cost ? `, $${cost.toFixed(4)}` : ''}`;
+  usage({ total_in, total_out, cost, priced = true }) {
+    const known = cost ? `, $${cost.toFixed(4)}` : '';
+    $('usage').textContent = `${total_in} tokens in, ${total_out} out${known}${priced ? '' : ', cost partly unknown'}`;
   },
   status({ status }) {
     $('status').textContent = status;

@@ -55,8 +55,8 @@ const REMOTE = {
   },
   budgets: { usage: 'ls [--json]', summary: 'the budgets that concern you, with what is left of each' },
   models: {
-    usage: 'show [--json] | update <file or URL> [--digest sha256:<digest>] [--force] [--json]',
-    summary: 'the catalogue of models: prices, windows and ends; update needs an administrator',
+    usage: 'show [--json] | update <file or URL> [--digest sha256:<digest>] [--force] [--json] | reset [--json]',
+    summary: 'the catalogue of models: prices, windows and ends; update and reset need an administrator',
   },
   eval: {
     usage: '--dataset <id> --workflow <id> … [--json]',

@@ -28,11 +28,11 @@ it('a reply counts what it has used, and the next question fails once the budget
   expect(await ask(agent_id)).toMatch(/The budget Team of 0.131 US dollars is used up until/);
 });
 
-it('a reply that is stopped counts what it has asked and written until then', async () => {
+it('a reply that is stopped counts what it has asked and written until then, as its message shows', async () => {
   const agent_id = await chat();
   const mine = await made.budget({ limit_tokens: 7_919 });
   const said = 'A beginning of a reply that has many words, and then more of them';
-  const { stop, whole } = await startHangingReply(here, { agent_id, said, client: here.alice, token: ALICE });
+  const { stop, whole, stored } = await startHangingReply(here, { agent_id, said, client: here.alice, token: ALICE });
   expect((await made.read(mine.id)).reserved).toBeGreaterThan(4_096);
   await here.alice.ok(here.alice.post(stop));
   await whole();
@@ -40,6 +40,8 @@ it('a reply that is stopped counts what it has asked and written until then', as
   const { spent } = await made.read(mine.id);
   expect(spent).toBeGreaterThan(said.length / 6);
   expect(spent).toBeLessThan(said.length);
+  const { usage } = (await stored()).messages.at(-1);
+  expect(usage.prompt_tokens + usage.completion_tokens).toBe(spent);
 });
 
 it('the reply of another model without a price counts what was reserved', async () => {

@@ -182,6 +182,7 @@ const OTHERWISE: Record<string, number> = {
   'GET /api/audit': 403,
   'GET /api/system': 403,
   'POST /api/models/catalogue': 403,
+  'DELETE /api/models/catalogue': 403,
   // Nothing asks for the token of this world.
   'POST /api/tokens/{id}/grants': 409,
   'DELETE /api/tokens/{id}/grants/{grant_id}': 404,
@@ -272,7 +273,9 @@ it('honours If-Match in each operation that declares it: a stale or foreign tag 
       }
       const given = { fresh: tag, '*': '*', 'one of several': `"stale", ${tag}` }[accepted] as string;
       const { status } = await here.alice.send(row.method, path, condition(given));
-      if (status >= 300) faults.push([row.method, path, accepted, status]);
+      // Who may not do it at all is told so once the tag is right.
+      if (status >= 300 && status !== OTHERWISE[`${row.method} ${described_path}`])
+        faults.push([row.method, path, accepted, status]);
     }
   }
   expect(faults).toEqual([]);

@@ -44,6 +44,8 @@ const OF_A_STEP: Record<string, (run: OpenRun) => Promise<unknown>> = {
     here.core.store.runs.noteError(run, { step, error: 'late', model: 'm', fallback: null, usage, events: eventsFor(run) }),
   noteHalted: (run) => here.core.store.runs.noteHalted(run, { step, model: 'm', usage, events: eventsFor(run) }),
 };
+/** What is sent again if the database does not answer: the first time may have been written. */
+const REPEATED = ['record', 'compact', 'noteError'];
 /** Of a run, whichever attempt it is; and what only reads. */
 const OF_A_RUN = ['open', 'publish', 'freezeToolset', 'note', 'settle'];
 
@@ -124,6 +126,30 @@ describe('an attempt that was taken for lost', () => {
     // The same of the successor is written, so it was the attempt that made the difference.
     const next = write === begin ? ((await here.core.store.runs.open(stale.task_id, step)) as OpenRun) : current;
     expect(await write(next)).toBeTruthy();
+  });
+
+  it.each(REPEATED)('writes once what is sent again because its answer was lost: %s', async (name) => {
+    const { current } = await twice();
+    const before = await kept(current.task_id);
+    expect(await OF_A_STEP[name]!(current)).toBe(true);
+    const written = await kept(current.task_id);
+    expect(written).not.toBe(before);
+    // A reply is read again instead: its step is recorded.
+    expect(await OF_A_STEP[name]!(current)).toBe(name !== 'record');
+    expect(await kept(current.task_id)).toBe(written);
+  });
+
+  it('counts a failure of the next attempt, and another summary of this one', async () => {
+    const { current } = await twice();
+    const { runs } = here.core.store;
+    expect(await OF_A_STEP.noteError!(current)).toBe(true);
+    const after = (await runs.open(current.task_id, step)) as OpenRun;
+    expect(await begin(after)).toBeTruthy();
+    expect(await OF_A_STEP.noteError!(after)).toBe(true);
+    const summary = { ...(message('summary') as object), position: 7 } as never;
+    expect(await OF_A_STEP.compact!(after)).toBe(true);
+    expect(await runs.compact(after, { step, message: summary, usage, events: eventsFor(after) })).toBe(true);
+    expect(await runs.open(current.task_id, step)).toMatchObject({ errors: 2, cost: 4 * usage.cost });
   });
 
   it.each(Object.entries({ ...OF_A_CALL, ...OF_ITS_WORKSPACE }))(

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest';
 import { newestDay, replaceKnownModels, SHIPPED_MODELS } from '../../src/domain/known-models.ts';
+import { keepModelCatalogue } from '../../src/main/wiring/model-catalogue.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { knownModel } from '../support/known-model.ts';
 import { until } from '../support/until.ts';
@@ -57,6 +58,27 @@ it('is replaced by administrators only', async () => {
   const refused = await here.alice.post(PATH, { text: fileOf(model({})) });
   expect(refused).toMatchObject({ status: 403, body: { detail: expect.stringContaining('ask an administrator') } });
   expect((await shown()).from).toBe('release');
+});
+
+it('is that of the release again once an administrator has reset it, in every process', async () => {
+  await here.bob.ok(put({ text: fileOf(model({ id: 'm-7' })) }));
+  const refused = await here.alice.del(PATH);
+  expect(refused).toMatchObject({ status: 403, body: { detail: expect.stringContaining('ask an administrator') } });
+  expect((await shown()).models).toMatchObject([{ id: 'm-7' }]);
+  const other = await keepModelCatalogue({ store: here.core.store, log: () => {} });
+  onTestFinished(() => other.stop());
+  expect(other.inUse()).toMatchObject({ from: 'update' });
+  const released = { from: 'release', as_of: RELEASE, digest: null, source: null, updated_by: null, updated_at: null };
+  const stale = await here.bob.send('DELETE', PATH, { headers: { 'if-match': '"stale"' } });
+  expect([stale.status, (await shown()).from]).toEqual([412, 'update']);
+  const reset = await here.bob.ok(here.bob.del(PATH));
+  expect(reset).toMatchObject(released);
+  expect(reset.models).toHaveLength(SHIPPED_MODELS.length);
+  await other.refresh();
+  expect(other.inUse()).toMatchObject(released);
+  expect(await here.bob.ok(here.bob.del(PATH))).toMatchObject(released);
+  // An older one is refused as before the first update.
+  expect((await put({ text: fileOf(model({ as_of: later(-1) })) })).status).toBe(409);
 });
 
 it('counts for the lists of models at once', async () => {

@@ -272,6 +272,9 @@ describe('perdura models', () => {
       `1 model, the newest entry of ${as_of}\nfrom models.json, ${today}, by local:alice\n${digest}\nopenai           1 models, 1 with a price\n`,
     );
     expect((await json('models', 'show')).models).toMatchObject([{ id: 'm-7' }]);
+    const reset = await perdura(['models', 'reset']);
+    expect(reset).toMatchObject({ code: 0, out: expect.stringContaining('from this version of Perdura') });
+    expect(await json('models', 'show')).toMatchObject({ from: 'release', as_of });
   });
 
   it('says what is missing on the command line', async () => {
@@ -281,7 +284,15 @@ describe('perdura models', () => {
     });
     expect(await perdura(['models', 'show', '--force'])).toMatchObject({
       code: 2,
-      errors: expect.stringContaining('takes no file'),
+      errors: expect.stringContaining('perdura models show takes no file'),
+    });
+    expect(await perdura(['models', 'reset', 'models.json'])).toMatchObject({
+      code: 2,
+      errors: expect.stringContaining('perdura models reset takes no file'),
+    });
+    expect(await perdura(['models', 'empty'])).toMatchObject({
+      code: 2,
+      errors: expect.stringContaining('There is no perdura models empty'),
     });
   });
 });

@@ -60,10 +60,10 @@ it('usage counts each answer for the model and the provider that gave it, and th
 });
 
 /** A workflow whose model is followed by one of the second server, for the reasons `quota` and `content_filter`. */
-async function twoModels(names: [string, string] = ['scripted', 'scripted']) {
+async function twoModels(names: [string, string] = ['scripted', 'scripted'], prices: [object, object] = [{}, {}]) {
   const [own_id, second_id] = [
-    await providerOf(here.alice, openaiAt(own.url, { default_model: names[0] })),
-    await providerOf(here.alice, openaiAt(second.url, { default_model: names[1] })),
+    await providerOf(here.alice, openaiAt(own.url, { default_model: names[0], price_table: prices[0] })),
+    await providerOf(here.alice, openaiAt(second.url, { default_model: names[1], price_table: prices[1] })),
   ];
   const fallbacks = [{ on: ['quota', 'content_filter'], provider_id: second_id }];
   const id = await here.workflow({ agent: { provider_id: own_id, model: null, fallbacks } });
@@ -107,6 +107,40 @@ it('a step that two models were paid for counts for each with its own part', asy
     ]),
   );
 });
+
+const PRICED = { scripted: { input: 7, output: 11 } };
+const REPORTED = { prompt_tokens: 13, completion_tokens: 7, total_tokens: 20 };
+const UNREPORTED = {};
+
+it.each([
+  ['the first, which is estimated', [UNREPORTED, PRICED], [REPORTED, PRICED]],
+  ['the second, which is estimated', [REPORTED, PRICED], [UNREPORTED, PRICED]],
+  ['both, which are estimated', [UNREPORTED, PRICED], [UNREPORTED, PRICED]],
+  ['the first, which has no price', [REPORTED, {}], [REPORTED, PRICED]],
+  ['the second, which has no price', [REPORTED, PRICED], [REPORTED, {}]],
+  ['both, which have no price', [REPORTED, {}], [REPORTED, {}]],
+  ['neither', [REPORTED, PRICED], [REPORTED, PRICED]],
+])(
+  'what is uncertain of a step counts for it, and of its two models for %s',
+  async (_, [usage, price], [next_usage, next_price]) => {
+    const { id, own_id, second_id, readParts } = await twoModels(['scripted', 'scripted'], [price!, next_price!]);
+    own.script(says('Half.', { finish: 'content_filter', usage: usage! }));
+    second.script(says('Whole.', { usage: next_usage! }));
+    const task_id = await here.prompt(id);
+    await here.ended(task_id);
+    const is_estimated = [usage, next_usage].map((one) => one === UNREPORTED);
+    const is_priced = [price, next_price].map((one) => one === PRICED);
+    const { steps_detail } = await here.alice.ok(here.alice.get(`/api/tasks/${task_id}?include=steps`));
+    expect(steps_detail).toMatchObject([
+      { fallback: 1, usage: { estimated: is_estimated.includes(true), priced: !is_priced.includes(false) } },
+    ]);
+    const parts = Object.fromEntries((await readParts()).map(({ key, estimated, unpriced }) => [key, { estimated, unpriced }]));
+    expect(parts).toEqual({
+      [own_id]: { estimated: Number(is_estimated[0]), unpriced: Number(!is_priced[0]) },
+      [second_id]: { estimated: Number(is_estimated[1]), unpriced: Number(!is_priced[1]) },
+    });
+  },
+);
 
 it('a step that is halted while a fallback answers counts for the fallback', async () => {
   const { id, second_id, readParts } = await twoModels();

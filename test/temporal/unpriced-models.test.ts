@@ -145,6 +145,7 @@ it('the cost of a run without a price is unknown, never zero, and that of a part
     ...[false, { cost: null, priced: false }, { cost: null, priced: false }],
   ]);
   expect((await get(`workflows/${id}`)).usage).toMatchObject(unpriced);
+  expect((await get(`tasks?workflow_id=${id}`)).map(({ usage }: { usage: object }) => usage)).toMatchObject([unpriced]);
   const reported = async () => {
     await here.core.store.usage.count();
     const { rows } = await get('usage?by=workflow');

@@ -321,7 +321,7 @@ describe('each column shows the field that it names', () => {
 
   it('in the chart, by measure', () => {
     const bars = Object.fromEntries(
-      Object.values(MEASURES).map(({ label, of, show }) => [label, (show as (value: number) => string)(of(ROW))]),
+      Object.values(MEASURES).map(({ label, of, show }) => [label, (show as (value: number) => string)(of(ROW)!)]),
     );
     expect(bars).toEqual({ cost: '$61.27', runs: '4,001', 'failed runs': '503', tokens: '121,020' });
   });

@@ -34,7 +34,9 @@ describe('a figure', () => {
   ])('of %d US dollars is %s', (value, text) => expect(formatMoney(value)).toBe(text));
 
   it('of an unknown cost is not zero', () =>
-    expect([formatCost({ cost: null }), formatCost({ cost: 0 })]).toEqual(['unknown', '$0']));
+    expect([formatCost({ cost: null }), formatCost({ cost: 0 }), formatCost({ cost: 0, priced: false })]).toEqual([
+      ...['unknown', '$0', 'unknown'],
+    ]));
 
   it.each([
     [-61, '1 minute ago'],

@@ -39,7 +39,7 @@ it('a card needs a model, except to test the key', () => {
 });
 
 describe('the records of a new agent', () => {
-  const wishes = { name: 'Clerk', system_prompt: 'Be brief.', custom_tool_ids: ['c3'], builtin_tools: [], mcp_server_ids: [] };
+  const wishes = { name: 'Clerk', system_prompt: 'Be brief.', custom_tool_ids: ['c3'], builtin_tools: [], mcp_server_ids: [], knowledge_source_ids: [], guardrail_ids: [] };
   /** Returns the bodies of the records by name. The id of each is its name. */
   function listRecords(
     card_id: string | null,

@@ -210,7 +210,7 @@ describe('the usage of a period', () => {
     const hour = (number: number) => `2026-01-31T0${number}:00:00.000Z`;
     const rows = [row({ at: hour(3) }), row({ at: hour(5), cost: null })] as never;
     const { data } = buildBars({ from: hour(2), to: hour(6), rows }, 'cost', 'hour');
-    expect(data).toEqual([{ at: hour(2) }, { at: hour(3), 'group k': 7.5 }, { at: hour(4) }, { at: hour(5), 'group k': 0 }]);
+    expect(data).toEqual([{ at: hour(2) }, { at: hour(3), 'group k': 7.5 }, { at: hour(4) }, { at: hour(5) }]);
   });
 });
 

@@ -189,14 +189,20 @@ describe('the figures of a run', () => {
     const replies = { get_task: { ...props.task, budget: limits, forks: [], priced: false, waiting_seconds: 0 } };
     const followed = { run: emptyRun, connection: 'ended', problem: null };
     const facts = readFacts(the.render(the.RunFacts, { props: { ...props, status: 'pending', followed }, replies }));
-    expect(facts).toMatchObject({ Model: 'default', Duration: '—', Cost: 'unknown', Budget: '$0 of $2.50 0 ms of 1 min 0 s' });
+    expect(facts).toMatchObject({
+      ...{ Model: 'default', Duration: '—', Cost: 'unknown' },
+      Budget: 'unknown of $2.50 0 ms of 1 min 0 s',
+    });
   });
 
   it('name each limit of a budget and how much of it is used', () => {
     const used = { cost: 0.12, tokens: 1_200, seconds: 83 };
+    const unknown = { ...used, cost: null };
     const limits = { max_cost_usd: null, max_tokens: null, max_seconds: null };
     expect([
       budgetUse({ ...limits, max_cost_usd: 2.5, max_tokens: 5_000 }, used),
+      budgetUse({ ...limits, max_cost_usd: 2.5 }, unknown),
+      budgetUse({ ...limits, max_cost_usd: 2.5 }, { ...used, cost: 0 }),
       budgetUse({ ...limits, max_seconds: 120 }, used),
       budgetUse(limits, used),
       budgetUse(null, used),
@@ -205,6 +211,8 @@ describe('the figures of a run', () => {
         { text: '$0.12 of $2.50', part: expect.closeTo(0.048, 6) },
         { text: '1,200 of 5,000 tokens', part: expect.closeTo(0.24, 6) },
       ],
+      [{ text: 'unknown of $2.50', part: 0 }],
+      [{ text: '$0 of $2.50', part: 0 }],
       [{ text: '1 min 23 s of 2 min 0 s', part: expect.closeTo(83 / 120, 6) }],
       [],
       [],

@@ -1,3 +1,4 @@
+import Papa from 'papaparse';
 import { describe, expect, it } from 'vitest';
 import type { UsageRow } from '../../src/contracts/usage.ts';
 import { toCsv } from '../../src/dashboard/usage/csv.ts';
@@ -25,6 +26,17 @@ describe('the bars of a usage chart', () => {
     expect(data[4]).toMatchObject({ 'group b': 3 });
   });
 
+  it('have none for a cost that is unknown, and one of zero for a cost of zero', () => {
+    const at = '2026-01-01T00:00:00.000Z';
+    const rows = [
+      row({ at, cost: null, unpriced: 1 }),
+      row({ at, key: 'b', cost: 0 }),
+      row({ at, key: 'c', cost: 7.5, unpriced: 1 }),
+    ];
+    const { data } = buildBars({ from: at, to: '2026-01-01T12:00:00.000Z', rows }, 'cost', 'day');
+    expect(data).toEqual([{ at, 'group b': 0, 'group c': 7.5 }]);
+  });
+
   it('are not doubled where a day has 23 hours', () => {
     const rows = ['03-27T23', '03-28T23', '03-29T22', '03-30T22'].map((at) => row({ at: `2026-${at}:00:00.000Z` }));
     const { data } = buildBars({ from: '2026-03-27T22:00:00.000Z', to: '2026-03-31T21:00:00.000Z', rows }, 'tokens', 'day');
@@ -39,6 +51,16 @@ describe('the name of a group', () => {
     [{ key: 'x', label: 'Office' }, 'Office'],
     [{ key: '0197a0c4-6b1e-7c3a-9f57-0d2c5a1be001', label: null }, 'deleted (5a1be001)'],
   ])('of %j is %s', (group, name) => expect(formatName(group)).toBe(name));
+});
+
+it('a cost in the CSV that is unknown is empty, never 0', () => {
+  const rows = [row({ cost: null, unpriced: 3 }), row({ cost: 0 }), row({ cost: 7.5, unpriced: 5 })];
+  const { data } = Papa.parse<Record<string, string>>(toCsv(rows), { header: true });
+  expect(data.map(({ cost, unpriced }) => [cost, unpriced])).toEqual([
+    ['', '3'],
+    ['0', '0'],
+    ['7.5', '5'],
+  ]);
 });
 
 it('a name in the CSV is never a formula', () => {

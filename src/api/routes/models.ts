@@ -4,6 +4,7 @@ import { AppError, unprocessable } from '../../domain/errors.ts';
 import type { Store } from '../../store/index.ts';
 import { getExisting } from '../http/crud.ts';
 import { type Api, mount } from '../http/mount.ts';
+import { toReply } from '../http/validate.ts';
 import type { ModelCatalogueService, ModelLists } from '../ports.ts';
 
 interface Services {
@@ -23,9 +24,22 @@ export function modelRoutes(api: Api, { store, models: lists, model_catalogue }:
   });
   mount(api, modelCatalogue.get, () => model_catalogue.get());
   mount(api, modelCatalogue.update, async ({ body }, { key, is_admin }) => {
-    if (!is_admin) throw new AppError('forbidden', ADMINISTRATORS);
+    requireAdministrator(is_admin);
     if ((body.text === undefined) === (body.url === undefined))
       throw unprocessable([{ path: 'text', message: 'Give the catalogue as `text` or as `url`, one of the two' }]);
     return model_catalogue.update(body, key);
   });
+  mount(
+    api,
+    modelCatalogue.reset,
+    async (_, { is_admin }) => {
+      requireAdministrator(is_admin);
+      return model_catalogue.reset();
+    },
+    { current: async () => toReply(modelCatalogue.get.reply, await model_catalogue.get()) },
+  );
+}
+
+function requireAdministrator(is_admin: boolean): void {
+  if (!is_admin) throw new AppError('forbidden', ADMINISTRATORS);
 }

@@ -5454,6 +5454,8 @@ export interface Operations {
     };
     reply: null;
   };
+  /** Return to the catalogue of the release */
+  'DELETE /api/models/catalogue': { input: object; reply: CatalogueInUse };
   /** Delete a provider */
   'DELETE /api/providers/{id}': {
     input: {

@@ -4,8 +4,8 @@ import { runInspection } from '../../contracts/run-inspection.ts';
 import { type Task, type TaskStep, tasks } from '../../contracts/tasks.ts';
 import { useRead } from '../api/queries.ts';
 import { compareUrl, tokensLine } from '../runs/compared.ts';
+import { RunCost } from '../runs/run-cost.tsx';
 import { TextDiff } from '../ui/diff.tsx';
-import { formatCost } from '../ui/figures.ts';
 import { Section } from '../ui/page.tsx';
 import { Facts, Status } from '../ui/show.tsx';
 import { Loaded } from '../ui/states.tsx';
@@ -46,7 +46,7 @@ function Trial({ task_id, source, recorded }: { task_id: string; source: Task; r
                 Status: <Status of={trial.status} />,
                 Model: trial.model ?? 'default',
                 Tokens: tokensLine(trial),
-                ...(trial.usage.cost !== 0 && { Cost: formatCost(trial.usage) }),
+                ...(trial.usage.cost !== 0 && { Cost: <RunCost cost={trial.usage.cost} priced={trial.usage.priced} /> }),
               }}
             />
             {trial.error && <Text c="var(--mantine-color-error)">{trial.error}</Text>}

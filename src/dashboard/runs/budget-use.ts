@@ -7,7 +7,8 @@ interface Limits {
 }
 
 interface Used {
-  cost: number;
+  /** Null: unknown. */
+  cost: number | null;
   tokens: number;
   seconds: number;
 }
@@ -18,12 +19,13 @@ export interface LimitUse {
   part: number;
 }
 
-/** Returns what is used of each limit of a budget. */
+/** Returns what is used of each limit of a budget. Of a cost that nobody knows, no part is shown. */
 export function budgetUse(budget: Limits | null, { cost, tokens, seconds }: Used): LimitUse[] {
-  const of = (used: number, most: number | null | undefined, format: (value: number) => string, unit = ''): LimitUse[] =>
-    most === null || most === undefined
-      ? []
-      : [{ text: `${format(used)} of ${format(most)}${unit}`, part: most === 0 ? 1 : Math.min(1, used / most) }];
+  const of = (used: number | null, most: number | null | undefined, format: (value: number) => string, unit = ''): LimitUse[] => {
+    if (most === null || most === undefined) return [];
+    const text = `${used === null ? 'unknown' : format(used)} of ${format(most)}${unit}`;
+    return [{ text, part: most === 0 ? 1 : Math.min(1, (used ?? 0) / most) }];
+  };
   return [
     ...of(cost, budget?.max_cost_usd, formatMoney),
     ...of(tokens, budget?.max_tokens, formatNumber, ' tokens'),

@@ -2,6 +2,7 @@ import { type Task, tasks } from '../../contracts/tasks.ts';
 import { isTerminal } from '../../domain/statuses.ts';
 import { useRead } from '../api/queries.ts';
 import { useNow } from '../ui/clock.ts';
+import { findKnownCost } from '../ui/figures.ts';
 import { budgetUse } from './budget-use.ts';
 import { countTurns } from './run-state.ts';
 import type { Followed } from './use-run.ts';
@@ -21,10 +22,15 @@ export function useRunFigures(task: Task, status: string, { run }: Followed) {
   const age_ms = live ? Math.max(0, now - dataUpdatedAt) : 0;
   const elapsed_ms = getElapsedMs(task, live ? now : null);
   const waiting_ms = (data?.waiting_seconds ?? 0) * 1000 + (status === 'waiting' ? age_ms : 0);
-  const used = { cost: usage.cost ?? 0, tokens: usage.total_in + usage.total_out, seconds: (elapsed_ms ?? 0) / 1000 };
+  const priced = usage.priced ?? data?.priced ?? true;
+  const used = {
+    cost: findKnownCost({ cost: usage.cost, priced }),
+    tokens: usage.total_in + usage.total_out,
+    seconds: (elapsed_ms ?? 0) / 1000,
+  };
   return {
     usage,
-    priced: usage.priced ?? data?.priced ?? true,
+    priced,
     turns: Math.max(countTurns(run), task.turns),
     elapsed_ms,
     waiting_ms,

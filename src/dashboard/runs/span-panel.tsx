@@ -3,11 +3,12 @@ import { type RunSpan, runInspection } from '../../contracts/run-inspection.ts';
 import { type Task, type TaskStep, type ToolCallRecord, tasks } from '../../contracts/tasks.ts';
 import { useRead } from '../api/queries.ts';
 import { DialogButton } from '../ui/dialog-button.tsx';
-import { formatCost, formatDuration, formatTokens } from '../ui/figures.ts';
+import { formatDuration, formatTokens } from '../ui/figures.ts';
 import { Code, Facts, Labelled, Status } from '../ui/show.tsx';
 import { Loaded } from '../ui/states.tsx';
 import { Moment } from '../ui/time.tsx';
 import { ForkForm } from './fork.tsx';
+import { RunCost } from './run-cost.tsx';
 import { formatTitle, getDurationMs } from './span-scale.ts';
 import { RequestView } from './step-request.tsx';
 
@@ -70,7 +71,7 @@ function ModelDetails({ task, recorded }: { task: Task; recorded: TaskStep }) {
           }),
           Attempts: attempts,
           Tokens: formatTokens(usage),
-          ...(usage.cost !== 0 && { Cost: formatCost(usage) }),
+          ...(usage.cost !== 0 && { Cost: <RunCost cost={usage.cost} priced={usage.priced} /> }),
           'Finish reason': finish ?? '—',
         }}
       />

@@ -53,13 +53,26 @@ interface Spent {
 export const formatTokens = ({ total_in, total_out, estimated }: Omit<Spent, 'cost'> & { estimated?: boolean | undefined }) =>
   `${estimated ? 'about ' : ''}${formatNumber(total_in)} in, ${formatNumber(total_out)} out`;
 
-/** Formats a cost in US dollars; null: nobody knows it, because the models have no price. */
-export const formatCost = ({ cost }: Pick<Spent, 'cost'>, decimals?: number) =>
-  cost === null ? 'unknown' : formatMoney(cost, decimals);
+interface Costs extends Pick<Spent, 'cost'> {
+  /** False: a part has no price, and is missing in the cost. Absent: true. */
+  priced?: boolean | undefined;
+}
+
+/** Returns the known part of a cost; null: nobody knows any of it, because the models have no price. */
+export const findKnownCost = ({ cost, priced = true }: Costs): number | null => (cost === 0 && !priced ? null : cost);
+
+/** Formats a cost in US dollars, as far as it is known. */
+export function formatCost({ cost, priced = true }: Costs, decimals?: number): string {
+  const known = findKnownCost({ cost, priced });
+  if (known === null) return 'unknown';
+  return `${formatMoney(known, decimals)}${priced ? '' : ', without models that have no price'}`;
+}
 
 /** Counts the decimals with which a cost is shown by itself. */
-export const countDecimals = ({ cost }: Pick<Spent, 'cost'>): number =>
-  cost === null ? 0 : (formatMoney(cost).split('.')[1] ?? '').length;
+export function countDecimals(costs: Costs): number {
+  const known = findKnownCost(costs);
+  return known === null ? 0 : (formatMoney(known).split('.')[1] ?? '').length;
+}
 
 /** Formats `1 tool` or `2 tools`. */
 export const formatCount = (number: number, noun: string) => `${formatNumber(number)} ${noun}${number === 1 ? '' : 's'}`;

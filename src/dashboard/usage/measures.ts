@@ -1,9 +1,9 @@
 import type { UsageRow } from '../../contracts/usage.ts';
 import { formatMoney, formatNumber } from '../ui/figures.ts';
 
-/** The measures that the chart can show of each group. */
+/** The measures that the chart can show of each group; null: unknown, which has no bar. */
 export const MEASURES = {
-  cost: { label: 'cost', of: (row: UsageRow) => row.cost ?? 0, show: formatMoney },
+  cost: { label: 'cost', of: (row: UsageRow) => row.cost, show: formatMoney },
   runs: { label: 'runs', of: (row: UsageRow) => row.runs, show: formatNumber },
   failed: { label: 'failed runs', of: (row: UsageRow) => row.failed, show: formatNumber },
   tokens: { label: 'tokens', of: (row: UsageRow) => row.total_in + row.total_out, show: formatNumber },
@@ -45,7 +45,10 @@ export function buildBars({ from, to, rows }: Report, measure: Measure, interval
   const step = interval === 'hour' ? HOUR_MS : DAY_MS;
   const first = moments[0]! - Math.floor((moments[0]! - Date.parse(from)) / step) * step;
   for (let moment = first; moment < Date.parse(to); moment += step) at(findNearestMoment(moment, moments, step));
-  for (const row of rows) at(row.at!)[toSeriesName(row.key)] = MEASURES[measure].of(row);
+  for (const row of rows) {
+    const value = MEASURES[measure].of(row);
+    if (value !== null) at(row.at!)[toSeriesName(row.key)] = value;
+  }
   return { data: [...bars.values()].sort((a, b) => String(a.at).localeCompare(String(b.at))), series };
 }
 

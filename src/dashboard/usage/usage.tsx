@@ -98,7 +98,7 @@ export default function Usage() {
 }
 
 /** Returns the default measure: cost, unless nothing has a price. */
-const usualMeasure = (rows: UsageRow[]): Measure => (rows.some(({ cost }) => (cost ?? 0) > 0) ? 'cost' : 'runs');
+const usualMeasure = (rows: UsageRow[]): Measure => (rows.some(({ cost }) => cost !== null && cost > 0) ? 'cost' : 'runs');
 
 function Filters({ wanted: { filters, set } }: { wanted: Wanted }) {
   const { data } = useRead(me.get);

@@ -9,25 +9,26 @@ import { say, sayJson } from '../terminal.ts';
 
 const OPTIONS = { ...JSON_OPTION, digest: { type: 'string' }, force: { type: 'boolean' } } as const;
 
-/** `perdura models show` and `update`: shows or replaces the catalogue of models of an installation. */
+/** `perdura models show`, `update` and `reset`: shows or replaces the catalogue of models of an installation. */
 export default async function models(config: Config, args: string[]): Promise<void> {
   const { values, words } = parseOptions('models', args, { options: OPTIONS, words: ['verb', 'file?'] });
   const [verb, file] = words;
-  if (verb !== 'show' && verb !== 'update') throw usageError('models', `There is no perdura models ${verb}`);
+  if (verb !== 'show' && verb !== 'update' && verb !== 'reset') throw usageError('models', `There is no perdura models ${verb}`);
   if (verb === 'update' && file === undefined) throw usageError('models', 'The file or URL is missing');
-  if (verb === 'show' && (file !== undefined || values.digest !== undefined || values.force))
-    throw usageError('models', 'perdura models show takes no file, --digest or --force');
+  if (verb !== 'update' && (file !== undefined || values.digest !== undefined || values.force))
+    throw usageError('models', `perdura models ${verb} takes no file, --digest or --force`);
   const client = await remoteClient(config);
-  const in_use: CatalogueInUse =
-    verb === 'show'
-      ? await client.request('GET /api/models/catalogue')
-      : await client.request('POST /api/models/catalogue', {
-          body: {
-            ...(await readSource(file!)),
-            ...(values.digest ? { digest: values.digest } : {}),
-            force: values.force ?? false,
-          },
-        });
+  const send = {
+    show: () => client.request('GET /api/models/catalogue'),
+    update: async () => {
+      const { digest, force = false } = values;
+      return client.request('POST /api/models/catalogue', {
+        body: { ...(await readSource(file!)), ...(digest ? { digest } : {}), force },
+      });
+    },
+    reset: () => client.request('DELETE /api/models/catalogue'),
+  };
+  const in_use: CatalogueInUse = await send[verb]();
   if (values.json) sayJson(in_use);
   else report(in_use);
 }

@@ -9,6 +9,13 @@ import type { ModelRuntime } from '../../runtimes/runtime.ts';
 import type { CapStore, ChatPayer } from '../../store/runs/caps.ts';
 import type { Caps } from '../../temporal/activities/caps.ts';
 
+interface ChatCall {
+  payer: ChatPayer;
+  prices: ModelPrices;
+  /** Hears what a reply that was broken off has used: the budgets count the same. */
+  reportBrokenOff: (answered: Answered) => void;
+}
+
 /**
  * Returns the exchange of a chat's runtime within the budgets that apply, which counts what its answer has used. Nobody waits in a chat: a
  * question that does not fit fails with the sentence that names the budget.
@@ -17,7 +24,7 @@ export const askWithinBudgets =
   (
     runtime: Pick<ModelRuntime, 'exchange'>,
     { caps, store }: { caps: Caps; store: Pick<CapStore, 'reserveForChat' | 'spendForChat'> },
-    { payer, prices }: { payer: ChatPayer; prices: ModelPrices },
+    { payer, prices, reportBrokenOff }: ChatCall,
   ): ModelRuntime['exchange'] =>
   async (exchange, emit, signal) => {
     const { model, instructions, transcript } = exchange;
@@ -26,13 +33,13 @@ export const askWithinBudgets =
     const call = expectCall(tokens, null, called);
     const { reservation, answer } = await caps.hold((reservation) => store.reserveForChat({ ...payer, ...call, reservation }));
     if (answer?.blocked) throw new Error(explainBlock(answer.blocked, called, DEFAULT_MODEL));
-    if (reservation === null) return runtime.exchange(exchange, emit, signal);
     const { so_far, addPiece, report } = followUsage(tokens);
     const emitCounted = (delta: string) => {
       addPiece(delta);
       emit(delta);
     };
     const spend = async (answered: Answered) => {
+      if (reservation === null) return;
       const { cost, unpriced_models, total_in, total_out } = toUsage(answered, { asked: model, prices });
       const use = { cost: unpriced_models ? null : cost, tokens: total_in + total_out };
       await store.spendForChat(payer, { reservation, ...use });
@@ -42,11 +49,13 @@ export const askWithinBudgets =
       await spend(answered.reply);
       return answered;
     } catch (error) {
-      // A reply that was stopped has used what it asked and wrote until then.
-      if (signal.aborted) await spend(usageSoFar(so_far, estimateTokens));
-      else if (error instanceof ModelFailure && error.answer) await spend(error.answer);
+      if (signal.aborted) {
+        const answered = usageSoFar(so_far, estimateTokens);
+        reportBrokenOff(answered);
+        await spend(answered);
+      } else if (error instanceof ModelFailure && error.answer) await spend(error.answer);
       throw error;
     } finally {
-      await caps.release(reservation);
+      if (reservation !== null) await caps.release(reservation);
     }
   };

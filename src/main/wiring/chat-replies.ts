@@ -5,6 +5,7 @@ import { providerDestination } from '../../domain/destinations.ts';
 import { providerMissing } from '../../domain/errors.ts';
 import { dropCalls } from '../../domain/model-failure.ts';
 import type { TranscriptMessage } from '../../domain/transcript.ts';
+import type { Answered } from '../../domain/usage.ts';
 import { holdsBack, type Verdict } from '../../guardrails/judge.ts';
 import { measureRuntime } from '../../observe/measured.ts';
 import { redactRuntime } from '../../runtimes/redacted.ts';
@@ -34,7 +35,7 @@ export const createChatReplies = (core: ReplyServices, caps: Caps): ChatReplies 
 
 function createAskModel(core: ReplyServices, caps: Caps): AskModel {
   const { store, secrets, judge, meters } = core;
-  return async ({ agent, caller, session_id, question_id }, history, { emit, signal }) => {
+  return async ({ agent, caller, session_id, question_id }, history, { emit, reportUsage, signal }) => {
     secrets.recordSecret(caller.access_token);
     const provider = agent.provider_id ? await store.providers.find(agent.provider_id) : null;
     if (agent.provider_id && !provider) throw providerMissing(agent.name);
@@ -65,16 +66,22 @@ function createAskModel(core: ReplyServices, caps: Caps): AskModel {
     const place = { task_id: session_id, provider: provider?.provider_type };
     const runtime = core.tracing?.runtime(measured_runtime, place) ?? measured_runtime;
     const payer = { question_id, owner: caller.key, service_key_id: caller.service_key?.id ?? null, agent_id: agent.id };
-    const askRuntime = askWithinBudgets(runtime, { caps, store: store.caps }, { payer, prices: selection.prices });
+    const reportBrokenOff = (answered: Answered) => reportUsage(toChatUsage(answered));
+    const call = { payer, prices: selection.prices, reportBrokenOff };
+    const askRuntime = askWithinBudgets(runtime, { caps, store: store.caps }, call);
     const answer = await askRuntime(exchange, holds_text ? () => {} : emit, signal);
     const reply = dropCalls(answer.reply, 'answering');
     const text = getAllowedText(await judge.judgeAnswer(guardrails, reply.text, { owner: caller.key }));
     if (holds_text) emit(text);
-    const { usage, estimated, finish } = reply;
-    const counts = { prompt_tokens: usage.total_in, completion_tokens: usage.total_out, ...(estimated ? { estimated } : {}) };
-    return { text, usage: counts, truncated: finish === 'length' };
+    return { text, usage: toChatUsage(reply), truncated: reply.finish === 'length' };
   };
 }
+
+const toChatUsage = ({ usage, estimated }: Answered) => ({
+  prompt_tokens: usage.total_in,
+  completion_tokens: usage.total_out,
+  ...(estimated ? { estimated } : {}),
+});
 
 /** Returns the reply after the output guardrails. */
 function getAllowedText({ text, findings }: Verdict): string {

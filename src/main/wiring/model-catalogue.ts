@@ -121,6 +121,11 @@ export const createModelCatalogueService = ({ store, keeper, fetch }: ServiceNee
       );
     return present;
   },
+  async reset() {
+    await store.modelCatalogue.reset();
+    await keeper.refresh();
+    return keeper.inUse();
+  },
 });
 
 const DAY_MS = 86_400_000;

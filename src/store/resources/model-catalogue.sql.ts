@@ -31,3 +31,5 @@ export const writeModelCatalogue = statement(
         OR excluded.as_of >= CASE WHEN c.is_forced OR c.as_of >= :release_as_of::text THEN c.as_of ELSE :release_as_of::text END
     RETURNING digest`,
 );
+
+export const deleteModelCatalogue = statement('delete_model_catalogue', [], 'DELETE FROM model_catalogue');

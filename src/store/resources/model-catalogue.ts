@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { row, rows } from '../database/database.ts';
-import { findCatalogueMark, findModelCatalogue, writeModelCatalogue } from './model-catalogue.sql.ts';
+import { deleteModelCatalogue, findCatalogueMark, findModelCatalogue, writeModelCatalogue } from './model-catalogue.sql.ts';
 
 /** The catalogue that an administrator put in place of the release's. */
 export interface StoredCatalogue {
@@ -26,5 +26,9 @@ export const modelCatalogueStore = (pool: pg.Pool) => ({
   /** Returns false, and stores nothing, if the catalogue in use is newer, unless `forced`. `release_as_of`: the newest day of the release's. */
   async replace({ models, ...facts }: NewCatalogue): Promise<boolean> {
     return (await rows(pool, writeModelCatalogue({ ...facts, models: JSON.stringify(models) }))).length > 0;
+  },
+  /** Removes the stored catalogue, so that the release's counts. */
+  async reset(): Promise<void> {
+    await rows(pool, deleteModelCatalogue());
   },
 });

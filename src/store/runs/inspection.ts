@@ -120,7 +120,20 @@ interface StepParts {
 }
 
 function stepView(row: TaskStep, { copied, before, messages, calls }: StepParts) {
-  const { total_in, total_out, cache_read, cache_write, cost, estimated, unpriced, passed_on: _, ...step } = row;
+  const {
+    total_in,
+    total_out,
+    cache_read,
+    cache_write,
+    cost,
+    estimated: _,
+    unpriced: __,
+    failed_attempt: ___,
+    passed_on,
+    ...step
+  } = row;
+  const parts = [row, ...((passed_on ?? []) as Pick<TaskStep, 'estimated' | 'unpriced'>[])];
+  const unpriced = parts.some((part) => part.unpriced);
   const findResult = ({ call_id }: Pick<ToolCall, 'call_id'>) =>
     messages.find((message) => message.call_id === call_id)?.content ?? null;
   return {
@@ -131,7 +144,7 @@ function stepView(row: TaskStep, { copied, before, messages, calls }: StepParts)
       total_out,
       cache_read,
       cache_write,
-      estimated,
+      estimated: parts.some(({ estimated }) => estimated),
       cost: toShownCost(cost, unpriced),
       priced: !unpriced,
     },

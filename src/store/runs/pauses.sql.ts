@@ -7,6 +7,10 @@ const MINE = `mine AS (
       SELECT 1 FROM tasks t JOIN task_steps s ON s.task_id = t.id
       WHERE t.id = :task_id AND t.status IN (${LIVE}) AND s.step = :step AND s.attempts = :attempt AND s.ended_at IS NULL)`;
 
+/**
+ * A summary and what it has used. The same one may be written again, since its answer may be lost: it counts once, and the row then has no
+ * number.
+ */
 export const compactTranscript = statement(
   'compact_transcript',
   [
@@ -26,11 +30,13 @@ export const compactTranscript = statement(
     'reservation',
   ],
   `WITH ${MINE},
-    run AS (UPDATE tasks SET ${SPENT_BY_TASK} WHERE id = :task_id AND EXISTS (SELECT 1 FROM mine) RETURNING ${PAYERS}),
+    message AS (
+      INSERT INTO ${MESSAGES} ${buildMessageRows(':message')} WHERE EXISTS (SELECT 1 FROM mine) ON CONFLICT DO NOTHING RETURNING 1),
+    run AS (UPDATE tasks SET ${SPENT_BY_TASK} WHERE id = :task_id AND EXISTS (SELECT 1 FROM message) RETURNING ${PAYERS}),
     step AS (
-      UPDATE task_steps SET ${SPENT_BY_STEP} WHERE task_id = :task_id AND step = :step AND EXISTS (SELECT 1 FROM run) RETURNING 1),
-    message AS (INSERT INTO ${MESSAGES} ${buildMessageRows(':message')} WHERE EXISTS (SELECT 1 FROM mine) ON CONFLICT DO NOTHING)
-    SELECT append_events(:workflow_id, :task_id, :events) AS last, ${SPENT_FROM_CAPS} FROM run WHERE ${hasRun('step')}`,
+      UPDATE task_steps SET ${SPENT_BY_STEP} WHERE task_id = :task_id AND step = :step AND EXISTS (SELECT 1 FROM run) RETURNING 1)
+    SELECT append_events(:workflow_id, :task_id, :events) AS last, ${SPENT_FROM_CAPS} FROM run WHERE ${hasRun('step')}
+    UNION ALL SELECT NULL, NULL FROM mine WHERE NOT EXISTS (SELECT 1 FROM message)`,
 );
 
 /** Makes the run wait until its budget is raised. Unless `in_line`, it waits for no budget above it any longer. */

@@ -73,7 +73,10 @@ export const SPENT_BY_TASK = `${SPENT}, usage_estimated = usage_estimated OR :es
         unpriced_models = CASE WHEN :unpriced_model::text IS NULL OR :unpriced_model = ANY (unpriced_models)
           OR cardinality(unpriced_models) = ${MOST_NAMES} THEN unpriced_models ELSE unpriced_models || :unpriced_model::text END`;
 
-/** What a step's earlier models have used, with the one that its attempts have asked so far: totals of the step at that time. */
+/**
+ * What a step's earlier models have used, with the one that its attempts have asked so far: totals of the step at that time. The flags are
+ * of this model alone, and those of the step begin again with the next one.
+ */
 const PASSED_ON = `coalesce(s.passed_on, '[]') || jsonb_build_object('model', s.model, 'provider_id', s.provider_id, 'at', now(),
           'errors', s.errors, 'total_in', s.total_in, 'total_out', s.total_out, 'cache_read', s.cache_read, 'cache_write', s.cache_write,
           'cost', s.cost, 'estimated', s.estimated, 'unpriced', s.unpriced)`;
@@ -115,6 +118,7 @@ export const beginAttempt = statement(
       ON CONFLICT (task_id, step) DO UPDATE SET attempts = s.attempts + 1,
         passed_on = CASE WHEN s.fallback = excluded.fallback THEN s.passed_on ELSE ${PASSED_ON} END,
         model = CASE WHEN s.fallback = excluded.fallback THEN coalesce(s.model, excluded.model) ELSE excluded.model END,
+        estimated = s.estimated AND s.fallback = excluded.fallback, unpriced = s.unpriced AND s.fallback = excluded.fallback,
         provider_id = excluded.provider_id, provider_name = excluded.provider_name, fallback = excluded.fallback
         WHERE s.attempts = :seen_attempts AND s.ended_at IS NULL RETURNING 1),
     denials AS (
@@ -216,7 +220,10 @@ export const appendText = statement(
   'SELECT append_text(:task_id, :workflow_id, :step, :attempt, :after, :event) AS last',
 );
 
-/** A failed attempt. With a fallback, the next attempt asks that one, which may fail as often again as the model before. */
+/**
+ * A failed attempt. With a fallback, the next attempt asks that one, which may fail as often again as the model before. The same failure may
+ * be noted again, since its answer may be lost: it counts once, and the row then has no number.
+ */
 export const noteError = statement(
   'note_error',
   [
@@ -224,15 +231,20 @@ export const noteError = statement(
     ...['total_in', 'total_out', 'cache_read', 'cache_write', 'cost', 'estimated', 'unpriced_model'],
   ],
   `WITH ${LOCKED_TASK},
-    step AS (
-      UPDATE task_steps SET errors = errors + 1, error = :error, model = coalesce(:model, task_steps.model), ${SPENT_BY_STEP}
+    mine AS (
+      SELECT failed_attempt IS NOT DISTINCT FROM :attempt AS is_noted FROM task_steps
       WHERE task_id = :task_id AND step = :step AND attempts = :attempt AND ended_at IS NULL
-        AND EXISTS (SELECT 1 FROM live) RETURNING 1),
+        AND EXISTS (SELECT 1 FROM live) FOR NO KEY UPDATE),
+    step AS (
+      UPDATE task_steps SET errors = errors + 1, error = :error, failed_attempt = :attempt, model = coalesce(:model, task_steps.model),
+        ${SPENT_BY_STEP}
+      WHERE task_id = :task_id AND step = :step AND EXISTS (SELECT 1 FROM mine WHERE NOT is_noted) RETURNING 1),
     run AS (
       UPDATE tasks SET ${SPENT_BY_TASK}, model = coalesce(tasks.model, :model),
         ${MOVED}
       WHERE id = :task_id AND EXISTS (SELECT 1 FROM step) RETURNING ${PAYERS})
-    SELECT append_events(:workflow_id, :task_id, :events) AS last, ${SPENT_FROM_CAPS} FROM run`,
+    SELECT append_events(:workflow_id, :task_id, :events) AS last, ${SPENT_FROM_CAPS} FROM run
+    UNION ALL SELECT NULL, NULL FROM mine WHERE is_noted`,
 );
 
 /** What an attempt has used that a halt broke off. */

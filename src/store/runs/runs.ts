@@ -156,8 +156,12 @@ export function runStore(pool: Queryable, publish: Publish = () => {}) {
     return last;
   }
 
-  const write = async (query: pg.QueryConfig, run: OpenRun, events: NewEvent[]) =>
-    (await writeNumbered(query, run, events)) !== null;
+  /** Returns true if it is written, also if it was before. */
+  const write = async (query: pg.QueryConfig, { task_id, workflow_id }: OpenRun, events: NewEvent[]) => {
+    const written = await row<{ last: number | null }>(pool, query);
+    if (written && written.last !== null) publish(workflow_id, task_id, { events, last: written.last });
+    return written !== undefined;
+  };
 
   return {
     open: (task_id: string, step: number) => row<OpenRun>(pool, sql.openRun({ task_id, step })),
@@ -221,7 +225,7 @@ export function runStore(pool: Queryable, publish: Publish = () => {}) {
     freezeToolset: (run: OpenRun, { toolset, events }: { toolset: unknown; events: NewEvent[] }) =>
       write(sql.freezeToolset({ ...runParameters(run, events), toolset: JSON.stringify(toolset) }), run, events),
 
-    /** Writes a summary of older messages with its cost. Returns false if another attempt owns the step. */
+    /** Writes a summary of older messages with its cost, once. Returns false if another attempt owns the step. */
     compact(run: OpenRun, { step, message, events, ...charged }: Compaction) {
       const values = {
         ...attemptParameters(run, step, events),
@@ -235,7 +239,7 @@ export function runStore(pool: Queryable, publish: Publish = () => {}) {
     wait: (run: OpenRun, { step, events, in_line = false }: { step: number; events: NewEvent[]; in_line?: boolean }) =>
       write(waitForBudget({ ...attemptParameters(run, step, events), in_line }), run, events),
 
-    /** Counts a failure of a step and its cost, and moves the run to a fallback. Returns false if another attempt owns the step. */
+    /** Counts a failure of a step and its cost, once, and moves the run to a fallback. Returns false if another attempt owns the step. */
     noteError(run: OpenRun, { step, error, model, fallback, events, ...charged }: FailedStep) {
       const values = { ...attemptParameters(run, step, events), ...chargeParameters(charged) };
       return write(sql.noteError({ ...values, error, model, fallback: fallback && JSON.stringify(fallback) }), run, events);

@@ -50,8 +50,9 @@ const chunk = (delta: object, finish_reason: string | null = null) =>
     model: 'scripted',
     choices: [{ index: 0, delta, finish_reason }],
   });
-const tail = (usage: object) =>
-  `${frame({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'scripted', choices: [], usage })}data: [DONE]\n\n`;
+const usageFrame = (usage: object) =>
+  frame({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'scripted', choices: [], usage });
+const tail = (usage: object) => `${usageFrame(usage)}data: [DONE]\n\n`;
 
 interface Saying {
   pause_ms?: number;
@@ -123,9 +124,10 @@ export const breaksOff = (text: string): Answer => sends(chunk({ content: text }
 
 /** Sends some text, then nothing for as long as the client waits. */
 export const hangs =
-  (text = ''): Answer =>
+  (text = '', { usage }: { usage?: object } = {}): Answer =>
   async (response) => {
     response.writeHead(200, HEAD);
+    if (usage) response.write(usageFrame(usage));
     response.write(text ? chunk({ content: text }) : ': waiting\n\n');
     await once(response, 'close');
   };

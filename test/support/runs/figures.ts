@@ -114,7 +114,10 @@ const toCall = ({ call_id, attempts, errors, duration_ms }: Row) => ({ call_id, 
 export const toSteps = (record: Record_, task_id: string) =>
   inOrder(record.task_steps.filter((row) => row.task_id === task_id)).map((row) => {
     const { step, attempts, errors, fallback, total_in, total_out, cache_read, cache_write } = row;
-    const cost = shownCost(row.cost, row.unpriced);
+    const cost = shownCost(
+      row.cost,
+      [row, ...(row.passed_on ?? [])].some((part: Row) => part.unpriced),
+    );
     return {
       ...{ step, attempts, errors, fallback, usage: { total_in, total_out, cost, cache_read, cache_write } },
       duration_ms: row.ended_at && msOf(row.ended_at)! - msOf(row.started_at)!,
@@ -180,8 +183,7 @@ function partsOf(row: Row): Row[] {
     const before = until[index - 1];
     if (!before) return { ...part, started_at: row.started_at };
     const counts = Object.fromEntries(PART.map((field) => [field, part[field] - before[field]]));
-    const unpriced = part.unpriced && (!before.unpriced || counts.cost === 0);
-    return { ...part, ...counts, estimated: part.estimated && !before.estimated, unpriced, started_at: before.ended_at };
+    return { ...part, ...counts, started_at: before.ended_at };
   });
 }
 

@@ -18,13 +18,13 @@ export async function createChatAgent({ alice, model }: TestInstallation): Promi
   return (await alice.ok(alice.post('/api/agents', { name: 'Ada', provider_id }))).id;
 }
 
-/** Sends a message whose reply hangs after `said`; answers with its session, and what the stream holds when it has ended. */
+/** Sends a message whose reply hangs after `usage`, if it is reported, and `said`; answers with its session, and what the stream holds when it has ended. */
 export async function startHangingReply(
   { model }: TestInstallation,
-  { agent_id, said, client, token }: { agent_id: string; said: string; client: Client; token: string },
+  { agent_id, said, usage, client, token }: { agent_id: string; said: string; usage?: object; client: Client; token: string },
 ) {
   const asked = model.requests.length;
-  model.script(hangs(said));
+  model.script(hangs(said, usage ? { usage } : {}));
   const answer = await fetch(`${client.url}${chatPath(agent_id)}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },

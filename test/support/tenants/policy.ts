@@ -150,7 +150,7 @@ const OPERATIONS: Record<keyof typeof RULES, string[]> = {
   each: ['DELETE /api/mcps/{id}/sign-in', 'DELETE /api/mcps/{id}/state'],
   begun: ['POST /api/mcps/sign-in'],
   expendable: ['DELETE /api/tokens/{id}', 'DELETE /api/keys/{id}'],
-  administered: ['POST /api/models/catalogue'],
+  administered: ['POST /api/models/catalogue', 'DELETE /api/models/catalogue'],
   listed: ['GET /api/tokens/{id}', 'GET /api/keys/{id}', 'GET /api/audit', 'GET /api/system', 'GET /api/budgets/{id}'],
 };
 

@@ -4,6 +4,7 @@ import { recordParts } from '../../../src/chat/reply-record.ts';
 
 type Event = Record<string, unknown>;
 const USAGE = { prompt_tokens: 1, completion_tokens: 2 };
+const USED = { prompt_tokens: 7, completion_tokens: 3, estimated: true };
 const turn = (session_id = 's') => ({ agent: {}, caller: {}, session_id, question_id: 'q', message_id: 'm' }) as never;
 
 /** What a reply in progress leaves in the record, and its notices; `parts` has the questions whose parts were removed, too. */
@@ -46,10 +47,13 @@ async function read(events: AsyncIterable<unknown>): Promise<Event[]> {
 /** A model that writes a text and then waits until it is stopped. */
 const waits =
   (text: string): AskModel =>
-  (_turn, _history, { emit, signal }) => {
+  (_turn, _history, { emit, reportUsage, signal }) => {
     if (text) emit(text);
     return new Promise((_resolve, reject) => {
-      signal.addEventListener('abort', () => reject(signal.reason as Error));
+      signal.addEventListener('abort', () => {
+        reportUsage(USED);
+        reject(signal.reason as Error);
+      });
     });
   };
 
@@ -113,10 +117,8 @@ describe('a chat reply', () => {
     const other = read(replies.start(turn('other')));
     await new Promise(setImmediate);
     replies.stop('mine');
-    expect((await mine).at(-1)).toEqual({ type: 'done', usage: { prompt_tokens: 0, completion_tokens: 0 }, message_id: 'm' });
-    expect(stored).toEqual([
-      ['mine', { id: 'm', question_id: 'q', content: 'so far', usage: { prompt_tokens: 0, completion_tokens: 0 } }],
-    ]);
+    expect((await mine).at(-1)).toEqual({ type: 'done', usage: USED, message_id: 'm' });
+    expect(stored).toEqual([['mine', { id: 'm', question_id: 'q', content: 'so far', usage: USED }]]);
     replies.stop('other');
     await other;
     expect(stored).toHaveLength(2);
