@@ -3,32 +3,26 @@ import { basename } from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { CatalogueInUse } from '../../contracts/model-catalogue.ts';
 import type { Config } from '../config.ts';
-import { JSON_OPTION, parseOptions, usageError } from '../remote/options.ts';
+import { parseCommand } from '../remote/options.ts';
 import { remoteClient } from '../remote/place.ts';
 import { say, sayJson } from '../terminal.ts';
 
-const OPTIONS = { ...JSON_OPTION, digest: { type: 'string' }, force: { type: 'boolean' } } as const;
-
 /** `perdura models show` and `update`: shows or replaces the catalogue of models of an installation. */
 export default async function models(config: Config, args: string[]): Promise<void> {
-  const { values, words } = parseOptions('models', args, { options: OPTIONS, words: ['verb', 'file?'] });
-  const [verb, file] = words;
-  if (verb !== 'show' && verb !== 'update') throw usageError('models', `There is no perdura models ${verb}`);
-  if (verb === 'update' && file === undefined) throw usageError('models', 'The file or URL is missing');
-  if (verb === 'show' && (file !== undefined || values.digest !== undefined || values.force))
-    throw usageError('models', 'perdura models show takes no file, --digest or --force');
+  const given = parseCommand('models', args);
+  const digest = given.text('digest');
   const client = await remoteClient(config);
   const in_use: CatalogueInUse =
-    verb === 'show'
+    given.verb === 'show'
       ? await client.request('GET /api/models/catalogue')
       : await client.request('POST /api/models/catalogue', {
           body: {
-            ...(await readSource(file!)),
-            ...(values.digest ? { digest: values.digest } : {}),
-            force: values.force ?? false,
+            ...(await readSource(given.words[0]!)),
+            ...(digest ? { digest } : {}),
+            force: given.has('force'),
           },
         });
-  if (values.json) sayJson(in_use);
+  if (given.has('json')) sayJson(in_use);
   else report(in_use);
 }
 
