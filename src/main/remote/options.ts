@@ -91,7 +91,7 @@ function parseOptions(args: string[], options: NonNullable<Form['options']>, fai
 export function suggest(word: string, names: string[]): string {
   const [nearest] = names.toSorted((one, other) => distance(word, one) - distance(word, other));
   const near =
-    nearest !== undefined && distance(word, nearest) <= Math.max(1, Math.floor(nearest.replace(/^--/, '').length / 2.5));
+    nearest !== undefined && distance(word, nearest) <= Math.ceil(nearest.replace(/^--/, '').length / 2.5);
   return near ? `; did you mean ${nearest}?` : '';
 }
 
