@@ -33,10 +33,11 @@ function typescript({ method, path, kind }: Endpoint, body: object | undefined):
       : kind === 'none'
         ? `await perdura.request(${args});`
         : `const reply = await perdura.request(${args});`;
-  return `import { createClient } from '@perdura/client';
+  return `import { env } from 'node:process';
+import { createClient } from '@perdura/client';
 
-const url = process.env.PERDURA_API_URL!;
-const token = process.env.PERDURA_API_TOKEN!;
+const url = env.PERDURA_API_URL!;
+const token = env.PERDURA_API_TOKEN!;
 const perdura = createClient({ url, token });
 ${call}
 `;
