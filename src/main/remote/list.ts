@@ -33,7 +33,7 @@ export async function loadItems<Item>(
 ): Promise<Item[]> {
   const found: Item[] = [];
   const page = Math.min(limit, 1_000);
-  for await (const item of client.items(route, { query: { ...query, limit: page } } as never))
+  for await (const item of client.items(route, { query: { limit: page, ...query } } as never))
     if (found.push(item as Item) >= limit) break;
   return found;
 }
