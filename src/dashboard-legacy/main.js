@@ -12,7 +12,23 @@ let watching = new AbortController();
 
 const cell = (content, className = '') => make('td', { className }, content ?? '');
 const row = (...cells) => make('tr', {}, ...cells);
-const time = (iso) => (iso ? new Date(iso).toLocaleString() : '');
+
+/** A time as year-month-day in the zone of the browser; the exact one in UTC is its title. */
+function time(iso) {
+  if (!iso) return '';
+  const at = new Date(iso);
+  const local = new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString();
+  return make('time', { dateTime: iso, title: iso }, `${local.slice(0, 10)} ${local.slice(11, 16)}`);
+}
+
+const stateOf = (name) => make('span', { className: `state ${name}` }, name);
+
+/** The newest prompt of each workflow, from the list of tasks. */
+const prompts = new Map();
+
+/** The title of a workflow. One without a title is called by the first words of its newest prompt, else by the end of its id. */
+const nameOf = (id, title) => title || firstWords(prompts.get(id) ?? '') || `#${id.slice(-8)}`;
+const firstWords = (text) => shorter(text.split(/\s+/).filter(Boolean).slice(0, 6).join(' '), 40);
 
 /** Shows the newest items of a list as rows. */
 async function list(path, body, rowOf) {
@@ -25,23 +41,26 @@ async function list(path, body, rowOf) {
 const listWorkflows = () =>
   list('/api/workflows', $('workflows'), (it) =>
     row(
-      cell(button(it.title || it.id, () => openWorkflow(it), { className: 'link' })),
-      cell(it.status, 'status'),
+      cell(button(nameOf(it.id, it.title), () => openWorkflow(it), { className: 'link' })),
+      cell(stateOf(it.status), 'status'),
       cell(it.task_count, 'wide'),
       cell(time(it.last_task_at), 'wide'),
     ),
   );
 
-const listTasks = () =>
-  list('/api/tasks', $('tasks'), (it) =>
-    row(
+const listTasks = () => {
+  prompts.clear();
+  return list('/api/tasks', $('tasks'), (it) => {
+    if (!prompts.has(it.workflow_id)) prompts.set(it.workflow_id, it.prompt);
+    return row(
       cell(button(shorter(it.prompt, 80), () => openTask(it), { className: 'link' })),
-      cell(it.status, 'status'),
-      cell(it.workflow_title || it.workflow_id, 'wide'),
+      cell(stateOf(it.status), 'status'),
+      cell(nameOf(it.workflow_id, it.workflow_title), 'wide'),
       cell(shorter(it.error ?? (it.response === null ? '' : textOf(it.response)), 120), 'wide'),
       cell(time(it.created_at), 'wide'),
-    ),
-  );
+    );
+  });
+};
 
 function listResources() {
   const path = `/api/${$('kind').value}`;
@@ -65,7 +84,12 @@ async function listAgents() {
   $('agent').replaceChildren(...agents.map(({ id, name }) => make('option', { value: id }, name)));
 }
 
-const listRuns = () => Promise.all([listWorkflows(), listTasks()]);
+/** Tasks first: they name the workflows that have no title. */
+async function listRuns() {
+  await listTasks();
+  await listWorkflows();
+}
+
 const refresh = () => Promise.all([listRuns(), listResources()]);
 
 /** Refreshes the lists when the watched run changes, except while the user has the focus in one of them. */
@@ -81,7 +105,7 @@ function showRun(title) {
 
 async function openWorkflow(it) {
   workflow = it.id;
-  showRun(it.title || it.id);
+  showRun(nameOf(it.id, it.title));
   const [last] = await api.send('GET', `/api/tasks/workflow/${it.id}?limit=1`);
   if (last) watch(last.id);
   else unwatch();
@@ -89,7 +113,7 @@ async function openWorkflow(it) {
 
 async function openTask(it) {
   workflow = it.workflow_id;
-  showRun(it.workflow_title || it.workflow_id);
+  showRun(nameOf(it.workflow_id, it.workflow_title));
   watch(it.id);
 }
 

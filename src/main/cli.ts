@@ -1,9 +1,9 @@
 import { isDebugging, readConfig } from './config.ts';
-import { answerTo, listOfCommands } from './help.mjs';
+import { answerTo, wordsByCommand } from './help.mjs';
 import { logFailure, wrapOutput } from './log.ts';
 import { PERDURA_VERSION } from './places.ts';
-import { UsageError } from './remote/options.ts';
-import { print, printError } from './terminal.ts';
+import { suggest, UsageError } from './remote/options.ts';
+import { note, print, printError } from './terminal.ts';
 
 type Command = (config: ReturnType<typeof readConfig>, args: string[]) => Promise<void>;
 
@@ -25,7 +25,14 @@ const COMMANDS: Record<string, () => Promise<{ default: Command }>> = {
   login: () => import('./commands/login.ts'),
   logout: () => import('./commands/logout.ts'),
   run: () => import('./commands/run.ts'),
+  chat: () => import('./commands/chat.ts'),
   tasks: () => import('./commands/tasks.ts'),
+  workflows: () => import('./commands/workflows.ts'),
+  agents: () => import('./commands/agents.ts'),
+  schedules: () => import('./commands/schedules.ts'),
+  tokens: () => import('./commands/tokens.ts'),
+  keys: () => import('./commands/keys.ts'),
+  alerts: () => import('./commands/alerts.ts'),
   logs: () => import('./commands/logs.ts'),
   approve: () => import('./commands/approve.ts'),
   deny: () => import('./commands/deny.ts'),
@@ -43,7 +50,9 @@ async function main(argv: string[]): Promise<void> {
   const [name = '', ...args] = argv;
   const load = COMMANDS[name];
   if (!load) {
-    printError(`perdura has no command ${name}\n\n${listOfCommands()}`);
+    printError(
+      `perdura has no command ${name}${suggest(name, Object.keys(wordsByCommand())) || '.'} perdura --help lists all commands\n`,
+    );
     process.exitCode = 2;
     return;
   }
@@ -53,8 +62,10 @@ async function main(argv: string[]): Promise<void> {
     const { default: run } = await load();
     await run(config, args);
   } catch (error) {
-    logFailure(`perdura ${name}: ${(error as Error).message}`);
     if (isDebugging()) console.error(error);
+    // The sentence comes last, so that it is in sight.
+    if (error instanceof UsageError && error.usage) note(`${error.usage}\n`);
+    logFailure(`perdura ${name}: ${(error as Error).message}`);
     // A partial failure may leave a native thread behind that would keep the process alive forever.
     process.exit(error instanceof UsageError ? 2 : 1);
   }

@@ -72,9 +72,8 @@ describe('security headers', () => {
       'legacy script': await ask('/dashboard-legacy/main.js'),
       description: await ask('/openapi.json'),
       docs: await ask('/docs'),
-      'docs script': await ask('/docs/static/swagger-ui-bundle.js'),
-      'docs settings': await ask('/docs/static/swagger-initializer.js'),
-      'docs description': await ask('/docs/json'),
+      'docs script': await ask('/docs/scalar.js'),
+      'docs settings': await ask('/docs/start.js'),
       metrics: await ask('/metrics'),
       401: await ask('/api/agents'),
       404: await ask('/nothing'),
@@ -175,9 +174,13 @@ describe('names', () => {
 });
 
 describe('/docs', () => {
-  it('keeps no token: nothing is stored in the browser', async () => {
-    const { body } = await ask('/docs/static/swagger-initializer.js');
-    expect(body).toContain('"persistAuthorization":false');
+  it('starts with its own script, which is read again only if it has changed', async () => {
+    const script = await ask('/docs/scalar.js');
+    const etag = String(script.headers.etag);
+    const again = await ask('/docs/scalar.js', { headers: { 'if-none-match': etag } });
+    const other = await ask('/docs/scalar.js', { headers: { 'if-none-match': '"older"' } });
+    expect([script.status, again.status, again.body, other.status]).toEqual([200, 304, '', 200]);
+    expect(script.body.length).toBeGreaterThan(1_000_000);
   });
 });
 

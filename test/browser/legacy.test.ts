@@ -71,6 +71,23 @@ describeInBrowser('the legacy dashboard', () => {
     expect(await page.getByRole('heading', { name: 'Workflows' }).isVisible()).toBe(false);
   });
 
+  it('calls a workflow without a title by its newest prompt, or by its id, and shows times and states', async ({ page }) => {
+    const [prompted, fresh] = [await here.workflow(), await here.workflow()];
+    here.model.script(says('Seven.'));
+    await here.ended(await here.prompt(prompted, 'Count the seven black sheep on the green hill.'));
+    await signIn(page);
+    const shown = page.locator('#workflows tr', { hasText: 'Count the seven black sheep on' });
+    await shown.waitFor();
+    await page.locator('#workflows').getByRole('button', { name: `#${fresh.slice(-8)}`, exact: true }).waitFor();
+    expect(await shown.locator('.state.completed').innerText()).toBe('completed');
+    const at = shown.locator('time');
+    expect([await at.innerText(), await at.getAttribute('title')]).toEqual([
+      expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d$/),
+      expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
+    ]);
+    expect(await axe(page)).toEqual([]);
+  });
+
   it('creates a workflow for an agent and follows its run', async ({ page }) => {
     await here.alice.ok(here.alice.post('/api/agents', { name: 'the only writer' }));
     await signIn(page);

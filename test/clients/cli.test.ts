@@ -9,7 +9,7 @@ import { parse } from 'yaml';
 import { newestDay, replaceKnownModels, SHIPPED_MODELS } from '../../src/domain/known-models.ts';
 import exportAll from '../../src/main/commands/export.ts';
 import { readConfig } from '../../src/main/config.ts';
-import { ALICE, startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { ALICE, BOB, startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { knownModel } from '../support/known-model.ts';
 import { baseEnv } from '../support/machine/processes.ts';
 import { type Answer, asks, fails, hangs, says } from '../support/peers/model-server.ts';
@@ -29,7 +29,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-const env = () => ({ ...baseEnv(), XDG_CONFIG_HOME: join(folder, 'config'), PERDURA_HOME: join(folder, 'home') });
+const env = () => ({ ...baseEnv(), TZ: 'UTC', XDG_CONFIG_HOME: join(folder, 'config'), PERDURA_HOME: join(folder, 'home') });
 
 const COMMAND = [process.execPath, '--disable-warning=ExperimentalWarning', CLI];
 const start = ([program = '', ...args]: string[], more: Record<string, string> = {}) =>
@@ -65,14 +65,20 @@ it('helps those who ask, and those who mistype', async () => {
   expect(mistyped).toMatchObject({
     code: 2,
     out: '',
-    errors: expect.stringMatching(/^perdura has no command fly\n\nperdura <command>/),
+    errors: 'perdura has no command fly. perdura --help lists all commands\n',
   });
+  const slips = await Promise.all([perdura(['taks', 'ls']), perdura(['tasks', 'hlat', 'x']), perdura(['tasks', 'ls', '--stats=x'])]);
+  expect(slips.map(({ code, out, errors }) => [code, out, errors.trimEnd().split('\n').at(-1)])).toEqual([
+    [2, '', 'perdura has no command taks; did you mean tasks? perdura --help lists all commands'],
+    [2, '', 'perdura tasks: There is no perdura tasks hlat; did you mean halt?'],
+    [2, '', 'perdura tasks: There is no option --stats; did you mean --status?'],
+  ]);
 });
 
 it('shows where a command failed only to those who debug', async () => {
   const [plain, debugged] = await Promise.all([perdura(['restore']), perdura(['restore'], '', { LOG_LEVEL: 'debug' })]);
-  expect(plain).toMatchObject({ code: 1, errors: 'perdura restore: Name one file: perdura restore <file>\n' });
-  expect(debugged).toMatchObject({ code: 1, errors: expect.stringMatching(/^perdura restore: Name one file.*\n {4}at /s) });
+  expect(plain).toMatchObject({ code: 2, errors: 'perdura restore <file>\n\nperdura restore: The file is missing\n' });
+  expect(debugged).toMatchObject({ code: 2, errors: expect.stringMatching(/\n {4}at .*\n\nperdura restore: The file is missing\n$/s) });
 });
 
 async function json(...args: string[]) {
@@ -213,11 +219,12 @@ describe('perdura budgets', () => {
     const budget = { name: 'Short day', scope: 'workflow', subject_id: workflow_id, period: 'day', on_exhausted: 'refuse' };
     const { id, period_ends_at } = await here.alice.ok(here.alice.post('/api/budgets', { ...budget, limit_tokens: 5_003 }), 201);
     const ends = period_ends_at.replace('.000Z', 'Z');
+    const shown_end = ends.replace('T', ' ').replace('Z', ' +00:00');
     here.model.script(says('Half.', { usage: { prompt_tokens: 4_001, completion_tokens: 53, total_tokens: 0 } }));
     await here.ended(await here.prompt(workflow_id));
 
     const listed = await perdura(['budgets', 'ls']);
-    const row = ['Short day', `workflow ${workflow_id}`, '5003 tokens a day', '4054 tokens', '0 tokens', '949 tokens', ends];
+    const row = ['Short day', `workflow ${workflow_id}`, '5003 tokens a day', '4054 tokens', '0 tokens', '949 tokens', shown_end];
     expect(listed).toMatchObject({ code: 0, errors: '' });
     expect(listed.out.split('\n').map((line) => line.split(/ {2,}/))).toEqual([
       ['NAME', 'LIMITS', 'LIMIT', 'SPENT', 'RESERVED', 'LEFT', 'PERIOD ENDS'],
@@ -256,6 +263,118 @@ describe('perdura budgets', () => {
   });
 });
 
+/** A login of Bob's, in a folder of its own. */
+async function asBob() {
+  const config = { XDG_CONFIG_HOME: join(folder, 'of-bob') };
+  expect(await perdura(['login', '--url', here.url, '--token-stdin'], BOB, config)).toMatchObject({ code: 0 });
+  return config;
+}
+
+describe('perdura tasks', () => {
+  it('shows a run, sends its prompt again, and refuses both to someone else', async () => {
+    const workflow_id = await here.workflow({ workflow: { title: 'Shown' } });
+    here.model.script(says('Eleven.'));
+    const task_id = await here.prompt(workflow_id, 'Count the sheep.');
+    await here.ended(task_id);
+    const shown = await perdura(['tasks', 'show', task_id]);
+    expect(shown).toMatchObject({ code: 0, errors: '' });
+    expect(shown.out).toMatch(/^id +\S+\nstatus +completed\nworkflow +Shown \(/);
+    expect(shown.out).toMatch(/\ncreated +\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \+00:00\n[\s\S]*\nprompt +Count the sheep\.\n\nEleven\.\n$/);
+    expect(await json('tasks', 'show', task_id)).toMatchObject({ id: task_id, response: 'Eleven.' });
+
+    here.model.script(says('Thirteen.'));
+    const again = await perdura(['tasks', 'retry', task_id, '--follow']);
+    expect(again).toMatchObject({ code: 0, out: 'Thirteen.\n' });
+    const listed = await perdura(['tasks', 'ls', '--workflow', 'Shown']);
+    const rows = listed.out.trimEnd().split('\n');
+    expect([rows[0]?.split(/ {2,}/), rows.length]).toEqual([['ID', 'STATUS', 'CREATED', 'WORKFLOW', 'PROMPT'], 3]);
+    expect(rows.slice(1).map((row) => row.split(/ {2,}/).at(-1))).toEqual(['Count the sheep.', 'Count the sheep.']);
+
+    const bob = await asBob();
+    for (const verb of ['show', 'retry', 'halt'])
+      expect(await perdura(['tasks', verb, task_id], '', bob)).toMatchObject({
+        ...{ code: 1, out: '', errors: expect.stringMatching(/^perdura tasks: .*\(403/) },
+      });
+    expect(rows).toHaveLength(3);
+  }, 60_000);
+
+  it('halts a run, and says that one which has ended cannot be halted', async () => {
+    const workflow_id = await here.workflow();
+    here.model.script(hangs('Half'));
+    const task_id = await here.prompt(workflow_id, 'Go.');
+    await expect.poll(async () => (await here.alice.get(`/api/tasks/${task_id}`)).body.status, { timeout: 15_000 }).toBe('running');
+    expect(await perdura(['tasks', 'halt', task_id])).toMatchObject({ code: 0, out: `Asked to stop: ${task_id}; it ends within seconds\n` });
+    expect(await here.ended(task_id)).toMatchObject({ status: 'halted' });
+    expect(await perdura(['tasks', 'halt', task_id])).toMatchObject({ code: 1, out: '', errors: expect.stringContaining('(409') });
+  }, 60_000);
+});
+
+describe('lists', () => {
+  it('have headers, or are JSON, and show what is someone’s own only to them', async () => {
+    const workflow_id = await here.workflow({ workflow: { title: 'Listed' } });
+    await here.alice.ok(here.alice.post('/api/agents', { name: 'listed agent' }), 201);
+    await here.alice.ok(here.alice.post('/api/tokens', { name: 'listed-token', value: 'hunter2' }), 201);
+    await here.alice.ok(here.alice.post('/api/keys', { name: 'listed key', role: 'viewer' }), 201);
+    const schedule = { name: 'listed schedule', workflow_id, prompt: 'Go.', cron: '30 7 * * *', time_zone: 'Europe/Berlin' };
+    await here.alice.ok(here.alice.post('/api/scheduled-agents', schedule), 201);
+    const alert = { name: 'listed alert', measure: 'failure_rate', threshold: 0.7, webhook_url: 'https://hooks.example/a' };
+    await here.alice.ok(here.alice.post('/api/alerts', alert), 201);
+    const bob = await asBob();
+    const KINDS: [string, string, string, boolean][] = [
+      ['agents', 'ID NAME MODEL CHANGED', 'listed agent', true],
+      ['workflows', 'ID STATUS RUNS LAST RUN TITLE', 'Listed', false],
+      ['schedules', 'ID NAME WHEN NEXT RUN LAST RUN', 'listed schedule', false],
+      ['tokens', 'NAME SHARED CHANGED USED BY', 'listed-token', false],
+      ['keys', 'ID NAME KEY ROLE SCOPES EXPIRES LAST USED', 'listed key', false],
+      ['alerts', 'ID STATE SINCE MEASURE THRESHOLD NAME', 'listed alert', false],
+    ];
+    for (const [kind, titles, name, shared] of KINDS) {
+      const [mine, theirs] = await Promise.all([perdura([kind, 'ls']), perdura([kind, 'ls'], '', bob)]);
+      expect([kind, mine.code, mine.errors, mine.out.split('\n')[0]?.replaceAll(/ +/g, ' ')]).toEqual([kind, 0, '', titles]);
+      expect([kind, mine.out.includes(name), theirs.code, theirs.out.includes(name)]).toEqual([kind, true, 0, shared]);
+      expect(mine.out).not.toContain('hunter2');
+      expect((await json(kind, 'ls', '--limit', '1')).length).toBe(1);
+    }
+  }, 120_000);
+});
+
+describe('perdura chat', () => {
+  it('sends each line as a message of one session, and continues a session only for its owner', async () => {
+    const workflow_id = await here.workflow();
+    const { agent_id } = await here.alice.ok(here.alice.get(`/api/workflows/${workflow_id}`));
+    const { name } = await here.alice.ok(here.alice.get(`/api/agents/${agent_id}`));
+    here.model.script(says('Seventeen.'), says('Nineteen.'), says('Twenty-three.'));
+    const talk = await perdura(['chat', name], 'First?\n\nSecond?\n');
+    expect(talk).toMatchObject({ code: 0, out: 'Seventeen.\nNineteen.\n' });
+    const [, session] = /--session (\S+)\n$/.exec(talk.errors)!;
+    const more = await perdura(['chat', agent_id, '--session', session!, '--json'], 'Third?');
+    const events = more.out.trimEnd().split('\n').map((line) => JSON.parse(line));
+    expect([events[0], events.at(-1).type]).toEqual([expect.objectContaining({ type: 'session', session_id: session }), 'done']);
+    const path = `/api/agents/${agent_id}/chat/sessions/${session}`;
+    const { messages } = await here.alice.ok(here.alice.get(path));
+    expect(messages.map(({ content }: { content: string }) => content)).toEqual([
+      ...['First?', 'Seventeen.', 'Second?', 'Nineteen.', 'Third?', 'Twenty-three.'],
+    ]);
+    const refused = await perdura(['chat', agent_id, '--session', session!], 'Mine?', await asBob());
+    expect(refused).toMatchObject({ code: 1, out: '', errors: expect.stringMatching(/^perdura chat: .*\(403\)\n$/) });
+    expect(await perdura(['chat', 'nobody'], 'x')).toMatchObject({ code: 1, errors: expect.stringContaining('no agent with the name "nobody"') });
+  }, 60_000);
+
+  it('stops the reply at Ctrl-C and keeps what was written', async () => {
+    const workflow_id = await here.workflow();
+    const { agent_id } = await here.alice.ok(here.alice.get(`/api/workflows/${workflow_id}`));
+    here.model.script(hangs('Half a reply'));
+    const child = start([...COMMAND, 'chat', agent_id]);
+    child.stdin.end('Go on.\n');
+    child.stdout.once('data', () => child.kill('SIGINT'));
+    const { code, out, errors } = await outcome(child);
+    expect([code, out]).toEqual([0, 'Half a reply\n']);
+    const [, session] = /--session (\S+)\n$/.exec(errors)!;
+    const { messages } = await here.alice.ok(here.alice.get(`/api/agents/${agent_id}/chat/sessions/${session}`));
+    expect(messages.map(({ content }: { content: string }) => content)).toEqual(['Go on.', 'Half a reply']);
+  }, 60_000);
+});
+
 describe('perdura models', () => {
   it('shows the catalogue, and lets an administrator replace it by a file', async () => {
     const shown = await perdura(['models', 'show']);
@@ -284,15 +403,12 @@ describe('perdura models', () => {
     });
     expect(await perdura(['models', 'show', '--force'])).toMatchObject({
       code: 2,
-      errors: expect.stringContaining('perdura models show takes no file'),
+      errors: expect.stringContaining('There is no option --force'),
     });
-    expect(await perdura(['models', 'reset', 'models.json'])).toMatchObject({
-      code: 2,
-      errors: expect.stringContaining('perdura models reset takes no file'),
-    });
+    expect(await perdura(['models', 'reset', 'models.json'])).toMatchObject({ code: 2 });
     expect(await perdura(['models', 'empty'])).toMatchObject({
       code: 2,
-      errors: expect.stringContaining('There is no perdura models empty'),
+      errors: expect.stringContaining('There is no'),
     });
   });
 });

@@ -39,7 +39,11 @@ it('a card needs a model, except to test the key', () => {
 });
 
 describe('the records of a new agent', () => {
-  const wishes = { name: 'Clerk', system_prompt: 'Be brief.', custom_tool_ids: ['c3'], builtin_tools: [], mcp_server_ids: [], knowledge_source_ids: [], guardrail_ids: [] };
+  const agent_wishes = {
+    ...{ name: 'Clerk', system_prompt: 'Be brief.', custom_tool_ids: ['c3'], builtin_tools: [], mcp_server_ids: [] },
+    knowledge_source_ids: ['k5'],
+  };
+  const wishes = { ...agent_wishes, guardrail_ids: ['g7'] };
   /** Returns the bodies of the records by name. The id of each is its name. */
   function listRecords(
     card_id: string | null,
@@ -52,27 +56,27 @@ describe('the records of a new agent', () => {
       created[name] = { id: name, ...body(created) };
     return created;
   }
-  const workflow = { title: 'Clerk', output_format: 'markdown', max_turns: 20, agent_id: 'agent' };
+  const workflow = { title: 'Clerk', output_format: 'markdown', max_turns: 20, guardrail_ids: ['g7'], agent_id: 'agent' };
 
   it('have the key as a stored token, and no default model where the address names it', () => {
     const address = 'https://office.openai.azure.com/openai/deployments/large/chat?api-version=2026-01';
     expect(listRecords('azure', { key: ' k7 ', address })).toMatchObject({
       token: { name: 'azure-key', value: 'k7', description: 'Key of Azure OpenAI' },
       provider: { name: 'azure', azure_deployment: 'large', default_model: null, api_key_token_name: 'azure-key' },
-      agent: { ...wishes, provider_id: 'provider' },
+      agent: { ...agent_wishes, provider_id: 'provider' },
       workflow,
     });
   });
 
   it('have no token without a key, and no provider if there is one', () => {
     const { agent, provider, ...others } = listRecords('ollama', { address: 'http://127.0.0.1:11434', model: ' small ' });
-    expect([agent, Object.keys(others)]).toEqual([{ id: 'agent', ...wishes, provider_id: 'provider' }, ['workflow']]);
+    expect([agent, Object.keys(others)]).toEqual([{ id: 'agent', ...agent_wishes, provider_id: 'provider' }, ['workflow']]);
     expect(provider).toEqual({
       ...{ id: 'provider', name: 'ollama', provider_type: 'openai_compatible', default_model: 'small' },
       base_url: 'http://127.0.0.1:11434/v1',
     });
     expect(listRecords(null, {})).toEqual({
-      agent: { id: 'agent', ...wishes, provider_id: 'p3' },
+      agent: { id: 'agent', ...agent_wishes, provider_id: 'p3' },
       workflow: { id: 'workflow', ...workflow },
     });
   });

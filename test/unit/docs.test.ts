@@ -1,6 +1,7 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { expect, it } from 'vitest';
+import { formatCliPage } from '../../bin/cli-page.ts';
 import { formatEventsPage } from '../../bin/events-page.ts';
 import { listSnippets } from '../support/contract/snippets.ts';
 
@@ -42,6 +43,10 @@ const linksOf = (page: string) =>
 
 it('describes the events of a run as they are; after a change of the map, run `npm run event-docs`', () => {
   expect(textOf('docs/events.md') === formatEventsPage()).toBe(true);
+});
+
+it('describes the commands as they are; after a change of their list, run `npm run cli-docs`', () => {
+  expect(textOf('docs/cli.md') === formatCliPage()).toBe(true);
 });
 
 it('links to pages and headings that exist', () => {

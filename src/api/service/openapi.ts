@@ -4,6 +4,9 @@ import { FieldsProblem, Problem } from '../../contracts/common.ts';
 import { carriesWarnings, type Endpoint } from '../../contracts/endpoint.ts';
 import { listIdFields } from '../http/fields.ts';
 import { describeWithoutLimits } from '../http/stored-replies.ts';
+import { codeSamples } from './code-samples.ts';
+import { BODIES, RECORDS } from './examples.ts';
+import { describeTags } from './tags.ts';
 
 const REASONS: Record<number, string> = {
   304: 'Unchanged since the ETag in If-None-Match',
@@ -24,6 +27,14 @@ const REASONS: Record<number, string> = {
   503: 'The database or the engine cannot be reached, or too many requests wait; Retry-After says when to try again',
 };
 
+const INTRODUCTION = `Runs configurable AI agents durably: create an agent, bind it to a workflow, send the workflow a prompt, and follow the run.
+
+**Access.** Everything under /api, /v1 and /mcp takes a bearer token: of a person, or a service key. Its role and scopes decide which operations it may use (\`x-scope\`).
+
+**Errors** are RFC 9457 problem details, and OpenAI errors under /v1. Every reply has an X-Request-Id: that of the request if it is plain and at most 128 characters long. A traceparent is continued if the installation has traces.
+
+**Clients.** Packages for TypeScript and Python come with Perdura; the samples here use them.`;
+
 /** Returns the OpenAPI 3.1 document, generated from the schemas that validate each endpoint. */
 export function describeApi(endpoints: Endpoint[], version: string) {
   const paths: ZodOpenApiPathsObject = {};
@@ -35,21 +46,22 @@ export function describeApi(endpoints: Endpoint[], version: string) {
     info: {
       title: 'Perdura',
       version,
-      description:
-        'Runs configurable AI agents durably. Everything under /api, /v1 and /mcp takes a bearer token: of a person, or a service key. Its role and scopes decide which operations it may use (`x-scope`). Errors are RFC 9457 problem details, and OpenAI errors under /v1. Every reply has an X-Request-Id: that of the request if it is plain and at most 128 characters long. A traceparent is continued if the installation has traces.',
+      description: INTRODUCTION,
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
       contact: { name: 'The operator of this installation' },
     },
     // The document is served by the API itself, so that its own address is the right one behind every proxy.
     servers: [{ url: '/', description: 'This installation' }],
-    tags: [...new Set(endpoints.map(({ tag }) => tag))].map((name) => ({ name })),
+    ...describeTags(new Set(endpoints.map(({ tag }) => tag))),
     components: { securitySchemes: { access_token: { type: 'http', scheme: 'bearer' } } },
     security: [{ access_token: [] }],
     paths,
   };
   const document = createDocument(api, { override: describeWithoutLimits });
   for (const endpoint of endpoints.filter(carriesWarnings)) describeWarnings(document, endpoint);
-  dropSentExamples(document.components!.schemas!);
+  const schemas = document.components!.schemas!;
+  dropSentExamples(schemas);
+  for (const [name, example] of Object.entries(RECORDS)) if (schemas[name]) Object.assign(schemas[name], { example });
   return document;
 }
 
@@ -87,6 +99,8 @@ const GUARDED = /^\/(api|v1|mcp)\b/;
 function toOperation(endpoint: Endpoint): ZodOpenApiOperationObject {
   const { operation, tag, summary, params, query, body, upload, form, path } = endpoint;
   const open = !GUARDED.test(path);
+  const example = body ? exampleOf(body) : undefined;
+  const samples = codeSamples(endpoint, example);
   return {
     operationId: operation,
     tags: [tag],
@@ -99,7 +113,10 @@ function toOperation(endpoint: Endpoint): ZodOpenApiOperationObject {
       query: query as z.ZodObject,
       ...(describeHeaders(endpoint) ? { header: describeHeaders(endpoint)! } : {}),
     },
-    ...(body ? { requestBody: { required: true, content: { 'application/json': { schema: body } } } } : {}),
+    ...(samples.length > 0 ? { 'x-codeSamples': samples } : {}),
+    ...(body
+      ? { requestBody: { required: true, content: { 'application/json': { schema: body, ...(example ? { example } : {}) } } } }
+      : {}),
     ...(upload
       ? {
           requestBody: {
@@ -119,6 +136,12 @@ function toOperation(endpoint: Endpoint): ZodOpenApiOperationObject {
       ...(open ? { ...describeUnready(endpoint), ...describeProblems([400, 403, 421, 422]) } : describeRefusals(endpoint)),
     },
   } as ZodOpenApiOperationObject;
+}
+
+/** Returns what a request might send; undefined if neither the table of examples nor the schema has any. */
+function exampleOf(body: z.ZodType): object | undefined {
+  const { id, example } = body.meta() ?? {};
+  return (BODIES[id as keyof typeof BODIES] ?? example) as object | undefined;
 }
 
 /** Returns the operation's own description, then the facts that hold for all operations of its kind. */

@@ -1,5 +1,6 @@
 import { type Config, DEFAULT_PORT } from '../config.ts';
 import { processLog } from '../log.ts';
+import { parseCommand } from '../remote/options.ts';
 import { createResources } from '../resources.ts';
 import { loadExternalSettings } from '../setting.ts';
 import { untilSignal } from '../until-signal.ts';
@@ -9,7 +10,8 @@ import { openRunControl, openSharedServices } from '../wiring/index.ts';
 import { registerPlugins } from '../wiring/register-plugins.ts';
 
 /** Starts only the HTTP server. */
-export default async function runApi(config: Config): Promise<void> {
+export default async function runApi(config: Config, args: string[] = []): Promise<void> {
+  parseCommand('api', args);
   const ended = untilSignal();
   const log = processLog();
   const resources = createResources((error) => log(`While stopping: ${(error as Error).message}`));

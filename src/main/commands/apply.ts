@@ -5,7 +5,7 @@ import { ownIds, readWorld } from '../declared/installed.ts';
 import { buildPlan } from '../declared/plan.ts';
 import { readDeclared } from '../declared/read.ts';
 import { planJson, planText } from '../declared/show.ts';
-import { JSON_OPTION, parseOptions, UsageError, usageError } from '../remote/options.ts';
+import { parseCommand, UsageError, usageError } from '../remote/options.ts';
 import { remoteClient } from '../remote/place.ts';
 import { say, sayJson } from '../terminal.ts';
 
@@ -17,21 +17,20 @@ const WOULD_CHANGE = 3;
  * asks first.
  */
 export default async function apply(config: Config, args: string[]): Promise<void> {
-  const flag = { type: 'boolean' } as const;
-  const file = { type: 'string', short: 'f', multiple: true } as const;
-  const { values } = parseOptions('apply', args, { options: { ...JSON_OPTION, file, 'dry-run': flag, prune: flag, yes: flag } });
-  if (!values.file) throw usageError('apply', 'Name a file or folder: -f agents.yaml');
-  const declared_items = await readDeclared(values.file);
+  const given = parseCommand('apply', args);
+  const files = given.texts('file');
+  if (files.length === 0) throw usageError('apply', 'Name a file or folder: -f agents.yaml');
+  const declared_items = await readDeclared(files);
   const client = await remoteClient(config);
   const world = await readWorld(client, declared_items);
   const kinds = [...new Set(declared_items.map(({ kind }) => kind))];
-  const plan = buildPlan(declared_items, world, values.prune ? await ownIds(client, kinds) : new Set());
-  const dry = Boolean(values['dry-run']);
-  if (!values.json) say(planText(plan));
+  const plan = buildPlan(declared_items, world, given.has('prune') ? await ownIds(client, kinds) : new Set());
+  const dry = given.has('dry-run');
+  if (!given.has('json')) say(planText(plan));
   const deletes = plan.steps.some(({ action }) => action === 'delete');
-  if (!dry && deletes && !values.yes && !(await confirmChanges())) throw new Error('Nothing was changed');
+  if (!dry && deletes && !given.has('yes') && !(await confirmChanges())) throw new Error('Nothing was changed');
   if (!dry) await applySteps(client, plan.steps, world);
-  if (values.json) sayJson({ ...planJson(plan), applied: !dry });
+  if (given.has('json')) sayJson({ ...planJson(plan), applied: !dry });
   if (dry && plan.steps.length > 0) process.exitCode = WOULD_CHANGE;
 }
 

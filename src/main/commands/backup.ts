@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
-import { parseArgs } from 'node:util';
 import { backUp } from '../../embedded/backup.ts';
 import type { Config } from '../config.ts';
 import { PERDURA_VERSION } from '../places.ts';
+import { parseCommand } from '../remote/options.ts';
 import { note } from '../terminal.ts';
 import { untilSignal } from '../until-signal.ts';
 
@@ -26,12 +26,6 @@ export default async function runBackup(config: Config, args: string[]): Promise
 }
 
 function parseArguments(args: string[]) {
-  const { values, positionals } = parseArgs({
-    args,
-    allowPositionals: true,
-    options: { force: { type: 'boolean', default: false }, 'without-key': { type: 'boolean', default: false } },
-  });
-  const [file, ...more] = positionals;
-  if (!file || more.length > 0) throw new Error('Name one file: perdura backup <file> [--without-key] [--force]');
-  return { file: resolve(file), with_key: !values['without-key'], force: values.force };
+  const given = parseCommand('backup', args);
+  return { file: resolve(given.words[0]!), with_key: !given.has('without-key'), force: given.has('force') };
 }

@@ -6,10 +6,12 @@ import { chooseModel, getToday } from '../../domain/known-models.ts';
 import { isTerminal } from '../../domain/statuses.ts';
 import { apiClient, type Call, findInstallation, type Json } from '../api-client.ts';
 import type { Config } from '../config.ts';
+import { parseCommand } from '../remote/options.ts';
 import { print, say } from '../terminal.ts';
 
 /** `perdura demo`: makes a first run, as any client of the API would. */
-export default async function runDemo(config: Config): Promise<void> {
+export default async function runDemo(config: Config, args: string[] = []): Promise<void> {
+  parseCommand('demo', args);
   const place = await findInstallation(config);
   const { token } = place;
   const call = apiClient(place.api_url, token);

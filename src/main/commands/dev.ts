@@ -2,9 +2,11 @@ import type { Config } from '../config.ts';
 import { type Installation, startInstallation } from '../dev.ts';
 import { processLog } from '../log.ts';
 import { standardOutput } from '../log-destination.ts';
+import { parseCommand } from '../remote/options.ts';
 import { untilSignal } from '../until-signal.ts';
 
-export default async function runDev(config: Config): Promise<void> {
+export default async function runDev(config: Config, args: string[] = []): Promise<void> {
+  parseCommand('dev', args);
   const ended = untilSignal();
   const log = processLog();
   const starting = startInstallation(config, log);

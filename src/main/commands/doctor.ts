@@ -3,6 +3,8 @@ import { textWithReason } from '../../domain/reason.ts';
 import { DatabaseUnreachable } from '../../store/database/reachable.ts';
 import type { Config } from '../config.ts';
 import { doctorChecks } from '../doctor-checks.ts';
+import { parseCommand } from '../remote/options.ts';
+import { showProgress } from '../remote/progress.ts';
 import { createResources, type Resources } from '../resources.ts';
 import { loadRunningAddresses } from '../running.ts';
 import { loadExternalSettings } from '../setting.ts';
@@ -14,14 +16,16 @@ import { openRunControl, openSharedServices } from '../wiring/index.ts';
 
 /** `perdura doctor`: prints each check with its verdict; exits with 1 if one fails. */
 export default async function runDoctor(config: Config, args: string[] = []): Promise<void> {
-  const json = args.includes('--json');
+  const json = parseCommand('doctor', args).has('json');
   const resources = createResources(() => {});
   try {
     // The checks run in parallel; otherwise each of them would wait for an unreachable server in turn.
     const checks = Object.entries(await openChecks(await addAddresses(config), resources));
-    const verdicts = checks.map(([name, check]) => runCheck(name, check));
+    const progress = showProgress(checks.map(([name]) => name));
+    const verdicts = checks.map(([name, check]) => runCheck(name, check).finally(() => progress.done(name)));
     if (json) sayJson(await Promise.all(verdicts));
-    else for (const verdict of verdicts) report(await verdict);
+    else for (const verdict of verdicts) progress.around(report, await verdict);
+    progress.end();
     if ((await Promise.all(verdicts)).some(({ ok }) => !ok)) process.exitCode = 1;
   } finally {
     await resources.close();

@@ -1,67 +1,50 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as wait } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import { type Evaluation, EvaluationCreate, type EvaluationDetail, type EvaluationResult } from '../../contracts/evaluations.ts';
 import { sentenceOfError } from '../../domain/reason.ts';
 import { apiClient, type Call } from '../api-client.ts';
 import type { Config } from '../config.ts';
-import { JSON_OPTION } from '../remote/options.ts';
+import { type Given, parseCommand, usageError } from '../remote/options.ts';
 import { remotePlace } from '../remote/place.ts';
 import { note, say, sayJson } from '../terminal.ts';
 
-const USAGE = `perdura eval --dataset <id> --workflow <id>
-  --version <hash>    a version of the workflow (definition_hash of one of its runs); by default the workflow as it is now
-  --graders <file>    a JSON list of graders; by default the answer must equal the item's expected one
-  --effects <how>     recorded (default) or stub
-  --parallel <n>      runs at once; by default 4
-  --baseline <id>     the evaluation to find regressions against; by default the last completed one of the workflow
-  --pass-rate <rate>  of 0 to 1, that is enough; by default 1
-  --json              print the evaluation with all results as JSON
-
-It uses the API at PERDURA_API_URL with the access token in PERDURA_API_TOKEN, else that of perdura login, else the installation of npm
-start that runs here.
-`;
-
-const TEXT = { type: 'string' } as const;
-const OPTIONS = {
-  dataset: TEXT,
-  workflow: TEXT,
-  version: TEXT,
-  graders: TEXT,
-  effects: TEXT,
-  parallel: TEXT,
-  baseline: TEXT,
-  'pass-rate': TEXT,
-  ...JSON_OPTION,
-};
-type Options = { [name in Exclude<keyof typeof OPTIONS, 'json'>]?: string } & { json?: boolean };
+type Options = { [name in 'workflow' | 'version' | 'graders' | 'effects' | 'parallel' | 'baseline']: string | undefined };
 
 const EVERY_MS = 1_000;
 
 /** `perdura eval`: exits with 0 if enough items pass and none regressed, 1 if not, 2 if the evaluation could not finish. */
 export default async function runEvaluation(config: Config, args: string[]): Promise<void> {
-  process.exitCode = await evaluate(config, args).catch((error: Error) => {
+  const given = parseCommand('eval', args);
+  const enough = Number(given.text('pass-rate') ?? 1);
+  if (!(enough >= 0 && enough <= 1)) throw usageError('eval', '--pass-rate must be a number from 0 to 1');
+  for (const name of ['dataset', 'workflow']) if (!given.text(name)) throw usageError('eval', `Name the ${name}: --${name} <id>`);
+  process.exitCode = await evaluate(config, given, enough).catch((error: Error) => {
     note(`perdura eval: ${error.message}`);
     return 2;
   });
 }
 
-async function evaluate(config: Config, args: string[]): Promise<0 | 1 | 2> {
-  const options: Options = parseArgs({ args, options: OPTIONS }).values;
-  const enough = Number(options['pass-rate'] ?? 1);
-  if (!(enough >= 0 && enough <= 1)) throw new Error('--pass-rate must be a number from 0 to 1');
-  if (!options.dataset || !options.workflow) throw new Error(`Name the dataset and the workflow\n\n${USAGE}`);
+async function evaluate(config: Config, given: Given, enough: number): Promise<0 | 1 | 2> {
   const call = await openApiClient(config);
-  const path = `/api/datasets/${options.dataset}/runs`;
-  const { id } = await call<Evaluation>('POST', path, await buildOrder(options));
-  if (!options.json) say(`evaluation ${id}`);
+  const path = `/api/datasets/${given.text('dataset')}/runs`;
+  const { id } = await call<Evaluation>('POST', path, await buildOrder(readOptions(given)));
+  if (!given.has('json')) say(`evaluation ${id}`);
   const ended = await waitForEnd(call, `${path}/${id}`);
   const results = await call<EvaluationResult[]>('GET', `${path}/${id}/results`);
-  if (options.json) sayJson({ ...ended, results });
+  if (given.has('json')) sayJson({ ...ended, results });
   else report(results, ended);
   if (ended.pass_rate === null) return 2;
   return ended.pass_rate >= enough && ended.regressions.length === 0 ? 0 : 1;
 }
+
+const readOptions = (given: Given): Options => ({
+  workflow: given.text('workflow'),
+  version: given.text('version'),
+  graders: given.text('graders'),
+  effects: given.text('effects'),
+  parallel: given.text('parallel'),
+  baseline: given.text('baseline'),
+});
 
 async function openApiClient(config: Config): Promise<Call> {
   const { url, token } = await remotePlace(config);

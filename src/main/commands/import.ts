@@ -4,20 +4,19 @@ import { parse } from 'yaml';
 import type { BundleImportResult, FullImport, ImportResult, PerduraClient } from '../../client/index.ts';
 import type { ResourceType } from '../../contracts/transfer.ts';
 import type { Config } from '../config.ts';
-import { JSON_OPTION, parseOptions } from '../remote/options.ts';
+import { parseCommand } from '../remote/options.ts';
 import { remoteClient } from '../remote/place.ts';
 import { note, say, sayJson } from '../terminal.ts';
 
 /** `perdura import <file>`: exits with 1 if an item was not created. */
 export default async function importAll(config: Config, args: string[]): Promise<void> {
-  const options = { ...JSON_OPTION, 'dry-run': { type: 'boolean' } } as const;
-  const { values, words } = parseOptions('import', args, { options, words: ['file'] });
-  const file = words[0] as string;
+  const given = parseCommand('import', args);
+  const file = given.words[0]!;
   const body = parseBundle(await (file === '-' ? text(process.stdin) : readFile(file, 'utf8')), file);
-  const { warnings = [], ...results } = await sendImport(await remoteClient(config), body, Boolean(values['dry-run']));
+  const { warnings = [], ...results } = await sendImport(await remoteClient(config), body, given.has('dry-run'));
   for (const { message } of warnings) note(`warning: ${message}`);
-  if (values.json) sayJson(results);
-  else report(results, values['dry-run'] ? 'would be created' : 'created');
+  if (given.has('json')) sayJson(results);
+  else report(results, given.has('dry-run') ? 'would be created' : 'created');
   if (Object.values(results).some(({ errors }) => errors.length > 0)) process.exitCode = 1;
 }
 

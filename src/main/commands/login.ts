@@ -5,21 +5,20 @@ import { createClient } from '../../client/index.ts';
 import { withoutSlashes } from '../../domain/remote-address.ts';
 import type { Config } from '../config.ts';
 import { storeLogin } from '../remote/login.ts';
-import { JSON_OPTION, parseOptions, usageError } from '../remote/options.ts';
+import { parseCommand, usageError } from '../remote/options.ts';
 import { note, printError, say, sayJson } from '../terminal.ts';
 
 const LOOPBACK = /^(localhost|127\.[\d.]+|\[::1\])$/;
 
 /** `perdura login --url <url>`: reads the token from stdin or lets the user type it, and checks it before storing it. */
 export default async function login(config: Config, args: string[]): Promise<void> {
-  const options = { ...JSON_OPTION, url: { type: 'string' }, 'token-stdin': { type: 'boolean' } } as const;
-  const { values } = parseOptions('login', args, { options });
-  const url = parseAddress(values.url ?? config.PERDURA_API_URL);
-  const token = (await (values['token-stdin'] ? text(process.stdin) : promptForToken())).trim();
+  const given = parseCommand('login', args);
+  const url = parseAddress(given.text('url') ?? config.PERDURA_API_URL);
+  const token = (await (given.has('token-stdin') ? text(process.stdin) : promptForToken())).trim();
   if (!token) throw usageError('login', 'The access token is empty');
   const { id, login: name } = await createClient({ url, token, max_retries: 0 }).request('GET /api/me');
   const file = await storeLogin(config, { url, token });
-  if (values.json) sayJson({ url, id, login: name, file });
+  if (given.has('json')) sayJson({ url, id, login: name, file });
   else say(`Signed in at ${url} as ${name}; the token is in ${file}`);
 }
 

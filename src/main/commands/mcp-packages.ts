@@ -1,19 +1,20 @@
 import { clearPackages, listInstalledPackages } from '../../tools/mcp/packages/cache.ts';
 import type { Config } from '../config.ts';
-import { print } from '../terminal.ts';
+import { parseCommand } from '../remote/options.ts';
+import { print, sayJson } from '../terminal.ts';
 import { packagesFolder } from '../wiring/mcp-packages.ts';
 
-const USAGE = 'perdura mcp-packages ls [--json], or perdura mcp-packages clear [<package>]';
-
 /** `perdura mcp-packages ls` and `clear`: lists or removes the packages of MCP servers that `npx` and `uvx` start. */
-export default async function runMcpPackages(config: Config, [verb = 'ls', ...rest]: string[]): Promise<void> {
+export default async function runMcpPackages(config: Config, args: string[]): Promise<void> {
+  const given = parseCommand('mcp-packages', args);
   const folder = packagesFolder(config);
-  const [option] = rest;
-  if (rest.length > 1 || !['ls', 'clear'].includes(verb) || (verb === 'ls' && option !== undefined && option !== '--json'))
-    throw new Error(`Write ${USAGE}`);
-  if (verb === 'clear') return print(formatRemoved(await clearPackages(folder, option), option));
+  const shown = (packages: Installed[]) => packages.map(({ directory: _, ...it }) => it);
+  if (given.verb === 'clear') {
+    const removed = await clearPackages(folder, given.words[0]);
+    return given.has('json') ? sayJson(shown(removed)) : print(formatRemoved(removed, given.words[0]));
+  }
   const installed = await listInstalledPackages(folder);
-  if (option === '--json') return print(`${JSON.stringify(installed.map(({ directory: _, ...shown }) => shown))}\n`);
+  if (given.has('json')) return sayJson(shown(installed));
   print(installed.map(line).join('') || 'No packages of MCP servers are installed.\n');
 }
 

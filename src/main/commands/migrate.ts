@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util';
 import { Client } from '@temporalio/client';
 import { textWithReason } from '../../domain/reason.ts';
 import { openDatabase } from '../../store/database/database.ts';
@@ -11,13 +10,14 @@ import { prepareNamespace } from '../../temporal/worker/housekeeping.ts';
 import type { Config } from '../config.ts';
 import { logFailure, report } from '../log.ts';
 import { MIGRATIONS } from '../places.ts';
+import { parseCommand } from '../remote/options.ts';
 import { createResources } from '../resources.ts';
 import { describeKeySource } from '../setting.ts';
 import { openClientConnection } from '../wiring/client-connection.ts';
 
 /** `perdura migrate [--tools-role NAME]`: migrates the database and prepares the engine. */
 export default async function runMigrate(config: Config, args: string[]): Promise<void> {
-  const { 'tools-role': tools_role } = parseArgs({ args, options: { 'tools-role': { type: 'string' } } }).values;
+  const tools_role = parseCommand('migrate', args).text('tools-role');
   const { ENCRYPTION_KEYS } = config;
   const DATABASE_URL = config.DATABASE_DIRECT_URL ?? config.DATABASE_URL;
   if (!DATABASE_URL) throw new Error('Set DATABASE_URL; an embedded installation migrates by itself when it starts');

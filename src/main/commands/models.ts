@@ -3,33 +3,27 @@ import { basename } from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { CatalogueInUse } from '../../contracts/model-catalogue.ts';
 import type { Config } from '../config.ts';
-import { JSON_OPTION, parseOptions, usageError } from '../remote/options.ts';
+import { parseCommand } from '../remote/options.ts';
 import { remoteClient } from '../remote/place.ts';
 import { say, sayJson } from '../terminal.ts';
 
-const OPTIONS = { ...JSON_OPTION, digest: { type: 'string' }, force: { type: 'boolean' } } as const;
-
 /** `perdura models show`, `update` and `reset`: shows or replaces the catalogue of models of an installation. */
 export default async function models(config: Config, args: string[]): Promise<void> {
-  const { values, words } = parseOptions('models', args, { options: OPTIONS, words: ['verb', 'file?'] });
-  const [verb, file] = words;
-  if (verb !== 'show' && verb !== 'update' && verb !== 'reset') throw usageError('models', `There is no perdura models ${verb}`);
-  if (verb === 'update' && file === undefined) throw usageError('models', 'The file or URL is missing');
-  if (verb !== 'update' && (file !== undefined || values.digest !== undefined || values.force))
-    throw usageError('models', `perdura models ${verb} takes no file, --digest or --force`);
+  const given = parseCommand('models', args);
   const client = await remoteClient(config);
-  const send = {
+  const send: Record<string, () => Promise<CatalogueInUse>> = {
     show: () => client.request('GET /api/models/catalogue'),
     update: async () => {
-      const { digest, force = false } = values;
+      const digest = given.text('digest');
+      const source = await readSource(given.words[0]!);
       return client.request('POST /api/models/catalogue', {
-        body: { ...(await readSource(file!)), ...(digest ? { digest } : {}), force },
+        body: { ...source, ...(digest ? { digest } : {}), force: given.has('force') },
       });
     },
     reset: () => client.request('DELETE /api/models/catalogue'),
   };
-  const in_use: CatalogueInUse = await send[verb]();
-  if (values.json) sayJson(in_use);
+  const in_use = await send[given.verb!]!();
+  if (given.has('json')) sayJson(in_use);
   else report(in_use);
 }
 

@@ -3,6 +3,7 @@ import { RunBundle } from '../../contracts/run-bundles.ts';
 import type { Difference } from '../../replay/difference.ts';
 import { type ReplayPorts, replay } from '../../replay/replay.ts';
 import type { Config } from '../config.ts';
+import { parseCommand } from '../remote/options.ts';
 import { createResources } from '../resources.ts';
 import { note, print, say } from '../terminal.ts';
 import { createOutputGuards } from '../wiring/guardrails.ts';
@@ -12,26 +13,30 @@ import { openParsers } from '../wiring/index.ts';
  * `perdura replay bundle.json …`: exits with 0 if each run is replayed as recorded, 1 if one differs, 2 if a file is not a
  * bundle.
  */
-export default async function runReplay(config: Config, files: string[]): Promise<void> {
-  let code = files.length === 0 ? 2 : 0;
-  if (files.length === 0) note('Name the bundle to replay: perdura replay <bundle.json> …');
+export default async function runReplay(config: Config, args: string[]): Promise<void> {
+  const given = parseCommand('replay', args);
+  let code = 0;
   const resources = createResources((error) => note((error as Error).message));
   const guards = createOutputGuards(openParsers(config, resources).judge);
   try {
-    for (const file of files) code = Math.max(code, await replayFile(file, guards));
+    for (const file of given.words) code = Math.max(code, await replayFile(file, guards, given.has('json')));
   } finally {
     await resources.close();
   }
   process.exitCode = code;
 }
 
-async function replayFile(file: string, guards: ReplayPorts): Promise<0 | 1 | 2> {
+async function replayFile(file: string, guards: ReplayPorts, json: boolean): Promise<0 | 1 | 2> {
   const bundle = await readBundle(file).catch((error: Error) => error);
   if (bundle instanceof Error) {
     note(`${file}: ${bundle.message}`);
     return 2;
   }
   const { difference, steps, calls } = await replay(bundle, guards);
+  if (json) {
+    say(JSON.stringify({ file, same: !difference, steps, calls, difference: difference ?? null }));
+    return difference ? 1 : 0;
+  }
   if (!difference) {
     say(`same       ${file}: ${steps} steps, ${calls} tool calls, ${bundle.end.status}`);
     return 0;

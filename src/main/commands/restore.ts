@@ -2,11 +2,12 @@ import { resolve } from 'node:path';
 import { restore } from '../../embedded/restore.ts';
 import type { Config } from '../config.ts';
 import { MIGRATIONS } from '../places.ts';
+import { parseCommand } from '../remote/options.ts';
 import { note } from '../terminal.ts';
 
 /** `perdura restore`: unpacks a backup into the empty home folder. Starts nothing. */
-export default async function runRestore({ PERDURA_HOME: home }: Config, [file, ...more]: string[]): Promise<void> {
-  if (!file || file.startsWith('-') || more.length > 0) throw new Error('Name one file: perdura restore <file>');
+export default async function runRestore({ PERDURA_HOME: home }: Config, args: string[]): Promise<void> {
+  const [file = ''] = parseCommand('restore', args).words;
   const { taken_at, with_key } = await restore({ home, file: resolve(file), migrations_folder: MIGRATIONS, log: note });
   note(`${home} now holds the installation as it was at ${taken_at}.`);
   if (!with_key) note(`Its encryption key is not in the backup: put it in ${home}/encryption-key before you start.`);

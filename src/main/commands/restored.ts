@@ -7,6 +7,7 @@ import { describeRestore } from '../../temporal/repair/epoch.ts';
 import type { Config } from '../config.ts';
 import { requestRestore } from '../home-mark.ts';
 import { MIGRATIONS } from '../places.ts';
+import { parseCommand } from '../remote/options.ts';
 import { loadRunningAddresses } from '../running.ts';
 import { say } from '../terminal.ts';
 
@@ -14,7 +15,8 @@ import { say } from '../terminal.ts';
  * `perdura restored`: records that the installation was restored. Needed if record, engine and home are from the same moment,
  * as in a snapshot of a disk.
  */
-export default async function runRestored(config: Config): Promise<void> {
+export default async function runRestored(config: Config, args: string[] = []): Promise<void> {
+  parseCommand('restored', args);
   if (!config.DATABASE_URL && (await isStopped(config.PERDURA_HOME))) {
     await requestRestore(config.PERDURA_HOME);
     say(`Noted in ${config.PERDURA_HOME}: a new epoch begins with the next start`);

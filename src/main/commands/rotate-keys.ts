@@ -5,10 +5,12 @@ import { keyRing } from '../../store/secrets/key-ring.ts';
 import { rotateKeys } from '../../store/upkeep/rotation.ts';
 import type { Config } from '../config.ts';
 import { MIGRATIONS } from '../places.ts';
+import { parseCommand } from '../remote/options.ts';
 import { describeKeySource } from '../setting.ts';
 import { print } from '../terminal.ts';
 
-export default async function runRotateKeys(config: Config): Promise<void> {
+export default async function runRotateKeys(config: Config, args: string[] = []): Promise<void> {
+  parseCommand('rotate-keys', args);
   const { DATABASE_URL, ENCRYPTION_KEYS } = config;
   if (!DATABASE_URL || !ENCRYPTION_KEYS)
     throw new Error('Set DATABASE_URL and ENCRYPTION_KEYS, the new key first and the old ones after it');

@@ -1,10 +1,10 @@
-import { parseArgs } from 'node:util';
 import { findFreePort } from '../../embedded/ports.ts';
 import { ROLES } from '../../temporal/names.ts';
 import { quietSdk, type RunningWorker } from '../../temporal/worker/worker.ts';
 import { type Config, hasRole, WorkerRoles } from '../config.ts';
 import { processLog, sdkLog } from '../log.ts';
 import { openWorker } from '../open-worker.ts';
+import { parseCommand, usageError } from '../remote/options.ts';
 import { createResources } from '../resources.ts';
 import { loadExternalSettings } from '../setting.ts';
 import { untilSignal } from '../until-signal.ts';
@@ -16,10 +16,10 @@ import { openWorkerPort } from '../worker-port.ts';
  * any other argument.
  */
 function withRole(config: Config, args: string[]): Config {
-  const { role } = parseArgs({ args, options: { role: { type: 'string' } } }).values;
+  const role = parseCommand('worker', args).text('role');
   if (role === undefined) return config;
   const { data: WORKER_ROLE, error } = WorkerRoles.safeParse(role);
-  if (error) throw new Error(`--role: ${error.issues[0]?.message}`);
+  if (error) throw usageError('worker', `--role: ${error.issues[0]?.message}`);
   return { ...config, WORKER_ROLE };
 }
 

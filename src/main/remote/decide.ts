@@ -2,21 +2,21 @@ import type { ToolCallRecord } from '../../client/index.ts';
 import { showUnseen } from '../../domain/unseen.ts';
 import type { Config } from '../config.ts';
 import { say, sayJson } from '../terminal.ts';
-import { JSON_OPTION, parseOptions, usageError } from './options.ts';
+import { parseCommand, usageError } from './options.ts';
 import { remoteClient } from './place.ts';
 
 /** `perdura approve` and `perdura deny`: decide on the waiting call, or on the named one of several. */
 export const decideCommand =
   (decision: 'approve' | 'deny') =>
   async (config: Config, args: string[]): Promise<void> => {
-    const options = { ...JSON_OPTION, message: { type: 'string' } } as const;
-    const { values, words } = parseOptions(decision, args, { options, words: ['task', 'call?'] });
-    const [task_id = '', call_argument] = words;
+    const given = parseCommand(decision, args);
+    const [task_id = '', call_argument] = given.words;
+    const text = given.text('message');
     const client = await remoteClient(config);
     const call_id = call_argument ?? onlyOne(decision, task_id, await client.tasks.waitingCalls(task_id));
-    const message = values.message === undefined ? {} : { message: values.message };
+    const message = text === undefined ? {} : { message: text };
     const task = await client.tasks[decision](task_id, call_id, message);
-    if (values.json) sayJson(task);
+    if (given.has('json')) sayJson(task);
     else say(`${decision === 'approve' ? 'Approved' : 'Denied'}: ${call_id}; the run is ${task.status}`);
   };
 

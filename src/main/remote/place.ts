@@ -8,8 +8,12 @@ import { loadLogin } from './login.ts';
  * here.
  */
 export async function remoteClient(config: Config): Promise<PerduraClient> {
-  return createClient(await remotePlace(config));
+  return toClient(await remotePlace(config));
 }
+
+export const toClient = (place: { url: string; token: string }): PerduraClient => createClient(place);
+
+export const isId = (text: string): boolean => /^[\da-f]{8}-[\da-f-]{27}$/i.test(text);
 
 export async function remotePlace(config: Config): Promise<{ url: string; token: string }> {
   const { PERDURA_API_URL: url, PERDURA_API_TOKEN: token } = config;
@@ -25,7 +29,7 @@ export async function remotePlace(config: Config): Promise<{ url: string; token:
 
 /** Returns the id of a workflow, given as the id itself or as a title that only one workflow has. */
 export async function workflowNamed(client: PerduraClient, name: string): Promise<string> {
-  if (/^[\da-f]{8}-[\da-f-]{27}$/i.test(name)) return name;
+  if (isId(name)) return name;
   const paths: string[] = [];
   for await (const { id, title } of client.items('GET /api/workflows')) if (title === name) paths.push(id);
   if (paths.length === 1) return paths[0] as string;

@@ -1,5 +1,15 @@
-import type { LogData, PerduraClient, RunEvent, TaskDetail, TaskEvent, TranscriptMessage } from '../../client/index.ts';
-import { note, print, printable, say } from '../terminal.ts';
+import type {
+  LogData,
+  PerduraClient,
+  PromptAccepted,
+  RunEvent,
+  TaskDetail,
+  TaskEvent,
+  TranscriptMessage,
+} from '../../client/index.ts';
+import { note, print, printable, say, sayJson } from '../terminal.ts';
+import type { Given } from './options.ts';
+import { formatTime } from './table.ts';
 
 const LONGEST = 200;
 
@@ -9,7 +19,7 @@ export function formatEvent(event: RunEvent): string | null {
   return text === null ? null : formatLine(event.timestamp, text);
 }
 
-const formatLine = (timestamp: string, text: string) => `${timestamp.slice(11, 19)}  ${printable(text)}`;
+const formatLine = (timestamp: string, text: string) => `${formatTime(timestamp).slice(11)}  ${printable(text)}`;
 
 function formatEventText({ type, data }: RunEvent): string | null {
   switch (type) {
@@ -112,6 +122,19 @@ export function createTextPrinter(): (event: TaskEvent) => void {
       if (line !== null) note(line);
     }
   };
+}
+
+/** Prints the id of a run that was just started, or follows it if `--follow` was given. */
+export async function showNewRun(client: PerduraClient, new_run: PromptAccepted, given: Given): Promise<void> {
+  const { task_id, warnings = [] } = new_run;
+  for (const { message } of warnings) note(`warning: ${message}`);
+  if (!given.has('follow')) return given.has('json') ? sayJson(new_run) : say(task_id);
+  note(`task ${task_id}`);
+  const show = given.has('json') ? (event: object) => say(JSON.stringify(event)) : createTextPrinter();
+  const task = await followRun({ client, task_id, show });
+  if (!task) return;
+  if (task.error) note(task.error);
+  if (task.status !== 'completed') process.exitCode = 1;
 }
 
 /** Formats the progress of a run, from its record. */

@@ -43,9 +43,15 @@ export const PARSERS = [
 
 /** Packages that receive only what this service wrote, or that read other input in bounded steps. */
 export const OTHERS = [
-  ...['@anthropic-ai/sdk', '@fastify/cors', '@fastify/multipart', '@fastify/rate-limit', '@fastify/static', '@fastify/swagger'],
+  ...['@anthropic-ai/sdk', '@fastify/cors', '@fastify/multipart', '@fastify/rate-limit', '@fastify/static'],
   ...['@modelcontextprotocol/client', '@modelcontextprotocol/node', '@modelcontextprotocol/server'],
-  ...['@fastify/swagger-ui', '@modelcontextprotocol/sdk', '@prisma/adapter-pg', '@prisma/client', '@temporalio/activity'],
+  ...[
+    '@modelcontextprotocol/sdk',
+    '@scalar/fastify-api-reference',
+    '@prisma/adapter-pg',
+    '@prisma/client',
+    '@temporalio/activity',
+  ],
   ...['@temporalio/client', '@temporalio/common', '@temporalio/envconfig', '@temporalio/worker', '@temporalio/workflow'],
   ...[
     'aws4fetch',

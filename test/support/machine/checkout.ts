@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cp, mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { testBench } from '../harness/embedded-homes.ts';
@@ -12,14 +12,14 @@ const bench = testBench();
 export const clearCheckouts = (): Promise<void> => bench.clear();
 
 const BIN = fileURLToPath(new URL('../../../bin', import.meta.url));
-const HELP = fileURLToPath(new URL('../../../src/main/help.mjs', import.meta.url));
+const HELP = ['help.mjs', 'command-list.mjs'].map((name) => fileURLToPath(new URL(`../../../src/main/${name}`, import.meta.url)));
 
 /** A checkout without packages to install, and a program that prints its arguments. */
 export async function makeCheckout(program = 'console.log(JSON.stringify(process.argv.slice(2)));'): Promise<string> {
   const root = await bench.home();
   await Promise.all(['src/main', 'test/support/harness'].map((name) => mkdir(join(root, name), { recursive: true })));
   await cp(BIN, join(root, 'bin'), { recursive: true });
-  await cp(HELP, join(root, 'src/main/help.mjs'));
+  await Promise.all(HELP.map((file) => cp(file, join(root, 'src/main', basename(file)))));
   const manifest = { name: 'checkout', version: '1.0.0', type: 'module' };
   await writeFile(join(root, 'package.json'), JSON.stringify(manifest));
   await writeFile(

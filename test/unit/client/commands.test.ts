@@ -103,8 +103,9 @@ describe('perdura tasks ls', () => {
   it('prints a line for each run', async () => {
     answers = { 'GET /api/tasks': [task(), task({ id: ID(3), status: 'failed', workflow_title: null, prompt: 'x'.repeat(70) })] };
     expect((await perdura('tasks', 'ls')).out.split('\n')).toEqual([
-      `${ID(7)}  completed  2026-01-31 12:13:14  ${'Daily'.padEnd(24)}  Look at it.`,
-      `${ID(3)}  failed     2026-01-31 12:13:14  ${'Clerk'.padEnd(24)}  ${'x'.repeat(59)}…`,
+      `${'ID'.padEnd(ID(7).length)}  STATUS     ${'CREATED'.padEnd(26)}  WORKFLOW  PROMPT`,
+      `${ID(7)}  completed  2026-01-31 12:13:14 +00:00  Daily     Look at it.`,
+      `${ID(3)}  failed     2026-01-31 12:13:14 +00:00  Clerk     ${'x'.repeat(59)}…`,
       '',
     ]);
     expect(received.map(({ line }) => line)).toEqual(['GET /api/tasks?limit=20']);
@@ -198,10 +199,10 @@ describe('perdura logs', () => {
     answers = { [`GET /api/tasks/${ID(7)}`]: task({ logs, messages }) };
     expect((await perdura('logs', ID(7))).out.split('\n')).toEqual([
       ...[
-        '12:00:01  run_started',
-        '12:00:02  assistant: [{"name":"look"}]',
-        '12:00:03  tool: 7',
-        '12:00:05  completed: Done',
+        '12:00:01 +00:00  run_started',
+        '12:00:02 +00:00  assistant: [{"name":"look"}]',
+        '12:00:03 +00:00  tool: 7',
+        '12:00:05 +00:00  completed: Done',
         '',
       ],
     ]);

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { answerTo, isRemote, wordsByCommand } from '../../../src/main/help.mjs';
 import { COMPLETION_SCRIPTS } from '../../../src/main/remote/completion-scripts.ts';
 import { loadLogin, loginFile, removeLogin, storeLogin } from '../../../src/main/remote/login.ts';
-import { JSON_OPTION, parseOptions, UsageError } from '../../../src/main/remote/options.ts';
+import { parseCommand, suggest, UsageError } from '../../../src/main/remote/options.ts';
 
 let folder: string;
 beforeAll(async () => {
@@ -16,16 +16,40 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 
 describe('a command line that is wrong', () => {
   it.each([
-    [['--unknown'], "Unknown option '--unknown'"],
-    [[], 'The task is missing'],
-    [['a', 'b', 'hunter2'], 'It takes 2 words, not 3'],
-  ])('%j is refused with the usage, and is not repeated', (args, reason) => {
-    const read = () => parseOptions('approve', args, { options: JSON_OPTION, words: ['task', 'call?'] });
-    expect(read).toThrow(UsageError);
-    expect(read).toThrow(reason);
-    expect(read).toThrow('perdura approve <task> [<call>]');
-    expect(read).not.toThrow('hunter2');
+    ['approve', ['--unknown'], 'There is no option --unknown'],
+    ['approve', ['a', '--mesage', 'x'], 'There is no option --mesage; did you mean --message?'],
+    ['approve', [], 'The task is missing'],
+    ['approve', ['a', 'b', 'hunter2'], 'It takes 2 words, not 3'],
+    ['tasks', ['retyr', 'a'], 'There is no perdura tasks retyr; did you mean retry?'],
+    ['tasks', ['zzzzzz'], 'There is no perdura tasks zzzzzz'],
+    ['tasks', [], 'Write one of ls, show, halt, retry after perdura tasks'],
+    ['agents', ['--json'], 'Write ls after perdura agents'],
+    ['tasks', ['ls', '--status'], "Option '--status <value>' argument missing"],
+  ])('perdura %s %j is refused with the usage, and is not repeated', (command, args, reason) => {
+    const parse = () => parseCommand(command, args);
+    expect(parse).toThrow(UsageError);
+    expect(parse).toThrow(expect.objectContaining({ message: reason, usage: expect.stringMatching(`^perdura ${command}`) }));
+    expect(parse).not.toThrow('hunter2');
   });
+
+  it('suggests nothing for a word that is no slip', () => {
+    expect([suggest('tasls', ['tasks', 'tools']), suggest('fly', ['tasks', 'ls']), suggest('x', [])]).toEqual([
+      '; did you mean tasks?',
+      '',
+      '',
+    ]);
+  });
+});
+
+it.each([
+  ['Asia/Kolkata', '2026-03-03 01:45:07 +05:30 -'],
+  ['America/St_Johns', '2026-03-02 16:45:07 -03:30 -'],
+  ['UTC', '2026-03-02 20:15:07 +00:00 -'],
+])('shows times in the zone of the computer, such as %s, with its offset', (TZ, shown) => {
+  const table = new URL('../../../src/main/remote/table.ts', import.meta.url).href;
+  const script = `import { formatTime } from '${table}'; console.log(formatTime('2026-03-02T20:15:07.000Z'), formatTime(null));`;
+  const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', script], { env: { ...process.env, TZ } });
+  expect(stdout.toString()).toBe(`${shown}\n`);
 });
 
 describe('what perdura login stores', () => {
@@ -62,7 +86,7 @@ describe('completions', () => {
     };
     const bash = script('bash');
     expect(complete('lo')).toBe('login logout logs');
-    expect(complete('tasks', '')).toBe('ls --status --workflow --limit --json --help');
+    expect(complete('tasks', '')).toBe('ls show halt retry --status --workflow --limit --json --follow --help');
     expect(complete('apply', '--p')).toBe('--prune');
     expect(complete('completions', '')).toBe('bash zsh fish --help');
   });
