@@ -1,4 +1,5 @@
 import type { ChatEvent } from '../contracts/chat.ts';
+import { mailbox } from '../domain/mailbox.ts';
 import type { ChatStore, ReplyState } from '../store/resources/chat.ts';
 
 /** The time between two writes of a reply in progress: what a reader of the record is behind, at most. */
@@ -71,12 +72,17 @@ export async function* followReply(
   { session_id, question_id, seen }: Following,
   signal: AbortSignal,
 ): AsyncGenerator<NumberedEvent> {
-  const bell = createBell(signal);
-  const stopListening = listen(session_id, bell.ring);
+  // Several notices are one look, and without any the reader looks every few seconds.
+  const looks = mailbox<'look'>({ most: 0, getSize: () => 1, instead: 'look', idle_ms: LOOK_MS });
+  const look = () => looks.put('look');
+  const stopListening = listen(session_id, look);
+  signal.addEventListener('abort', looks.end);
   let place: Place = { next: 1, length: 0, characters: 0 };
   try {
     if (seen < 1) yield { id: 1, event: { type: 'session', session_id } };
-    while (!signal.aborted) {
+    look();
+    for await (const _ of looks.read()) {
+      if (signal.aborted) return;
       const state = await store.readReply(question_id, place.next);
       for (const { parts } of state?.deltas ?? []) {
         const unseen = parts.slice(Math.max(0, seen - place.next));
@@ -84,11 +90,10 @@ export async function* followReply(
         if (unseen.length > 0) yield { id: place.next, event: { type: 'delta', content: unseen.join('') } };
       }
       if (!state?.writing) return yield* endReply(store, state, place);
-      await bell.wait();
     }
   } finally {
     stopListening();
-    bell.end();
+    signal.removeEventListener('abort', looks.end);
   }
 }
 
@@ -123,28 +128,4 @@ async function* endReply(
     yield { id: next + 1, event: { load: async () => (await store.message(message_id))?.content.slice(length) ?? null } };
   const done = { type: 'done' as const, usage: usage!, message_id, ...(truncated ? { truncated } : {}) };
   yield { id: next + (has_rest ? 2 : 1), event: done };
-}
-
-/** A bell that rings when it is rung, and every few seconds. */
-function createBell(signal: AbortSignal) {
-  let rung = false;
-  let wake = () => {};
-  const ring = () => {
-    rung = true;
-    wake();
-  };
-  const timer = setInterval(ring, LOOK_MS).unref();
-  signal.addEventListener('abort', ring);
-  return {
-    ring,
-    /** Resolves when the bell has been rung since the last wait. */
-    async wait() {
-      if (!rung) await new Promise<void>((resolve) => (wake = resolve));
-      rung = false;
-    },
-    end() {
-      clearInterval(timer);
-      signal.removeEventListener('abort', ring);
-    },
-  };
 }

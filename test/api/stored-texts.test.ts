@@ -18,6 +18,7 @@ const NOT_COUNTED: Record<string, string> = {
   audit_queue: 'numbers',
   budget_waits: 'written by the installation',
   budgets: 'at most 100 a principal, of limited length',
+  chat_parts: 'parts of replies, which go a minute after their end',
   chat_messages: 'history: a turn of a chat, as large as one request',
   chat_sessions: 'history',
   browser_sessions: 'names of people who are signed in',
@@ -53,6 +54,7 @@ const NOT_COUNTED: Record<string, string> = {
   webhook_deliveries: 'history',
   webhook_secrets: 'two rows a principal',
   workflow_versions: 'settings of limited length, for each definition that ran and twenty others',
+  worker_beats: 'written by the installation',
   workflows: 'settings of limited length',
   workspace_layers: 'names of objects: a workspace has limits, and goes with its run',
 };

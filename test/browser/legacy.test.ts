@@ -78,7 +78,10 @@ describeInBrowser('the legacy dashboard', () => {
     await signIn(page);
     const shown = page.locator('#workflows tr', { hasText: 'Count the seven black sheep on' });
     await shown.waitFor();
-    await page.locator('#workflows').getByRole('button', { name: `#${fresh.slice(-8)}`, exact: true }).waitFor();
+    await page
+      .locator('#workflows')
+      .getByRole('button', { name: `#${fresh.slice(-8)}`, exact: true })
+      .waitFor();
     expect(await shown.locator('.state.completed').innerText()).toBe('completed');
     const at = shown.locator('time');
     expect([await at.innerText(), await at.getAttribute('title')]).toEqual([

@@ -67,7 +67,11 @@ it('helps those who ask, and those who mistype', async () => {
     out: '',
     errors: 'perdura has no command fly. perdura --help lists all commands\n',
   });
-  const slips = await Promise.all([perdura(['taks', 'ls']), perdura(['tasks', 'hlat', 'x']), perdura(['tasks', 'ls', '--stats=x'])]);
+  const slips = await Promise.all([
+    perdura(['taks', 'ls']),
+    perdura(['tasks', 'hlat', 'x']),
+    perdura(['tasks', 'ls', '--stats=x']),
+  ]);
   expect(slips.map(({ code, out, errors }) => [code, out, errors.trimEnd().split('\n').at(-1)])).toEqual([
     [2, '', 'perdura has no command taks; did you mean tasks? perdura --help lists all commands'],
     [2, '', 'perdura tasks: There is no perdura tasks hlat; did you mean halt?'],
@@ -78,7 +82,10 @@ it('helps those who ask, and those who mistype', async () => {
 it('shows where a command failed only to those who debug', async () => {
   const [plain, debugged] = await Promise.all([perdura(['restore']), perdura(['restore'], '', { LOG_LEVEL: 'debug' })]);
   expect(plain).toMatchObject({ code: 2, errors: 'perdura restore <file>\n\nperdura restore: The file is missing\n' });
-  expect(debugged).toMatchObject({ code: 2, errors: expect.stringMatching(/\n {4}at .*\n\nperdura restore: The file is missing\n$/s) });
+  expect(debugged).toMatchObject({
+    code: 2,
+    errors: expect.stringMatching(/\n {4}at .*\n\nperdura restore: The file is missing\n$/s),
+  });
 });
 
 async function json(...args: string[]) {
@@ -279,7 +286,9 @@ describe('perdura tasks', () => {
     const shown = await perdura(['tasks', 'show', task_id]);
     expect(shown).toMatchObject({ code: 0, errors: '' });
     expect(shown.out).toMatch(/^id +\S+\nstatus +completed\nworkflow +Shown \(/);
-    expect(shown.out).toMatch(/\ncreated +\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \+00:00\n[\s\S]*\nprompt +Count the sheep\.\n\nEleven\.\n$/);
+    expect(shown.out).toMatch(
+      /\ncreated +\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \+00:00\n[\s\S]*\nprompt +Count the sheep\.\n\nEleven\.\n$/,
+    );
     expect(await json('tasks', 'show', task_id)).toMatchObject({ id: task_id, response: 'Eleven.' });
 
     here.model.script(says('Thirteen.'));
@@ -302,10 +311,19 @@ describe('perdura tasks', () => {
     const workflow_id = await here.workflow();
     here.model.script(hangs('Half'));
     const task_id = await here.prompt(workflow_id, 'Go.');
-    await expect.poll(async () => (await here.alice.get(`/api/tasks/${task_id}`)).body.status, { timeout: 15_000 }).toBe('running');
-    expect(await perdura(['tasks', 'halt', task_id])).toMatchObject({ code: 0, out: `Asked to stop: ${task_id}; it ends within seconds\n` });
+    await expect
+      .poll(async () => (await here.alice.get(`/api/tasks/${task_id}`)).body.status, { timeout: 15_000 })
+      .toBe('running');
+    expect(await perdura(['tasks', 'halt', task_id])).toMatchObject({
+      code: 0,
+      out: `Asked to stop: ${task_id}; it ends within seconds\n`,
+    });
     expect(await here.ended(task_id)).toMatchObject({ status: 'halted' });
-    expect(await perdura(['tasks', 'halt', task_id])).toMatchObject({ code: 1, out: '', errors: expect.stringContaining('(409') });
+    expect(await perdura(['tasks', 'halt', task_id])).toMatchObject({
+      code: 1,
+      out: '',
+      errors: expect.stringContaining('(409'),
+    });
   }, 60_000);
 });
 
@@ -348,7 +366,10 @@ describe('perdura chat', () => {
     expect(talk).toMatchObject({ code: 0, out: 'Seventeen.\nNineteen.\n' });
     const [, session] = /--session (\S+)\n$/.exec(talk.errors)!;
     const more = await perdura(['chat', agent_id, '--session', session!, '--json'], 'Third?');
-    const events = more.out.trimEnd().split('\n').map((line) => JSON.parse(line));
+    const events = more.out
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
     expect([events[0], events.at(-1).type]).toEqual([expect.objectContaining({ type: 'session', session_id: session }), 'done']);
     const path = `/api/agents/${agent_id}/chat/sessions/${session}`;
     const { messages } = await here.alice.ok(here.alice.get(path));
@@ -357,7 +378,10 @@ describe('perdura chat', () => {
     ]);
     const refused = await perdura(['chat', agent_id, '--session', session!], 'Mine?', await asBob());
     expect(refused).toMatchObject({ code: 1, out: '', errors: expect.stringMatching(/^perdura chat: .*\(403\)\n$/) });
-    expect(await perdura(['chat', 'nobody'], 'x')).toMatchObject({ code: 1, errors: expect.stringContaining('no agent with the name "nobody"') });
+    expect(await perdura(['chat', 'nobody'], 'x')).toMatchObject({
+      code: 1,
+      errors: expect.stringContaining('no agent with the name "nobody"'),
+    });
   }, 60_000);
 
   it('stops the reply at Ctrl-C and keeps what was written', async () => {

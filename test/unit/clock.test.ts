@@ -18,7 +18,7 @@ const TIME_OF_DAY: Record<string, RegExp> = {
   'a date in an answer from outside': /(Date\.parse\(text\)|reset_s) - Date\.now\(\)/,
   'the timestamp of a webhook message': /now = Date\.now, timeout_ms = TIMEOUT_MS \}: SenderOptions/,
   'a time that is stored and compared with another stored one':
-    /previous_until\.getTime\(\) (<=|>) Date\.now\(\)|Date\.parse\(ttl\) <= Date\.now\(\)|Date\.now\(\) - Date\.parse\(listings\.get/,
+    /(previous|reply)_until\.getTime\(\) (<=?|>) Date\.now\(\)|Date\.parse\(ttl\) <= Date\.now\(\)|Date\.now\(\) - Date\.parse\(listings\.get/,
   'the age of a change to a schedule': /updated_at: \{ lt: new Date\(Date\.now\(\) - grace_ms\) \}/,
   'the time of a chat message': /Math\.max\(Date\.now\(\), /,
   'the end of a service key or an access token':

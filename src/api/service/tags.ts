@@ -1,5 +1,5 @@
 /** The tags of operations, grouped and in the order in which the reference shows them. */
-export const TAG_GROUPS: { name: string; tags: Record<string, string> }[] = [
+const TAG_GROUPS: { name: string; tags: Record<string, string> }[] = [
   {
     name: 'Runs',
     tags: {

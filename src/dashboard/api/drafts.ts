@@ -9,8 +9,6 @@ interface Kept {
   typed: unknown;
 }
 
-export type Drafts = ReturnType<typeof createDrafts>;
-
 /**
  * Keeps what people type on this computer, so that a reload, another sign-in or a closed tab loses nothing. Each person has
  * their own drafts; while nobody is known, nothing is read or written.

@@ -71,9 +71,7 @@ export function ResourceForm({ form, groups = [], submit, needs, Extra, Fill, ch
         {groups.map((group) => (
           <Grouped key={group.title} group={group} form={form} fields={group.fields.flatMap(findFields)}>
             <Stack gap="sm">
-              {group.either && (
-                <Either {...group.either} form={form} show={(names) => names.flatMap(findFields).map(control)} />
-              )}
+              {group.either && <Either {...group.either} form={form} show={(names) => names.flatMap(findFields).map(control)} />}
               {group.fields.flatMap(findFields).map(control)}
             </Stack>
           </Grouped>

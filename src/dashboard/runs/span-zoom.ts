@@ -48,17 +48,17 @@ const STEPS = [
 ];
 const MOST_MARKS = 6;
 
-export interface Mark {
+export interface ScaleMark {
   /** The place on the axis, in percent. */
   left: number;
   label: string;
 }
 
 /** Returns marks at round times since the start of the run. */
-export function computeMarks({ from, to }: Axis, start: number): Mark[] {
+export function computeMarks({ from, to }: Axis, start: number): ScaleMark[] {
   const length = to - from;
   const step = STEPS.find((one) => length / one <= MOST_MARKS) ?? length / MOST_MARKS;
-  const marks: Mark[] = [];
+  const marks: ScaleMark[] = [];
   for (let at = start + Math.ceil((from - start) / step) * step; at <= to; at += step)
     marks.push({ left: ((at - from) / length) * 100, label: formatMark(at - start) });
   return marks;

@@ -6,7 +6,7 @@ import { SpanOverview } from './span-overview.tsx';
 import { SpanRow } from './span-row.tsx';
 import { type Axis, computeAxis, computeDepths, findTimes } from './span-scale.ts';
 import { SpanTools } from './span-tools.tsx';
-import { computeMarks, fitInto, initialZoom, type Mark, moveAxis, withMargin, type Zoom, zoomAxis } from './span-zoom.ts';
+import { computeMarks, fitInto, initialZoom, moveAxis, type ScaleMark, withMargin, type Zoom, zoomAxis } from './span-zoom.ts';
 
 const ROW_PX = 24;
 const PAGE_ROWS = 10;
@@ -148,7 +148,7 @@ function rowAfter(key: string, at: number, count: number): number | null {
   return to === undefined ? null : Math.min(count - 1, Math.max(0, to));
 }
 
-function Header({ marks }: { marks: Mark[] }) {
+function Header({ marks }: { marks: ScaleMark[] }) {
   return (
     <div className="step-row step-header" aria-hidden="true">
       <span />
@@ -173,7 +173,7 @@ function Header({ marks }: { marks: Mark[] }) {
 }
 
 /** A line below each mark, as the background of every row. */
-const drawGrid = (marks: Mark[]) =>
+const drawGrid = (marks: ScaleMark[]) =>
   marks.length === 0
     ? 'none'
     : marks

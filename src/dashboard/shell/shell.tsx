@@ -9,7 +9,7 @@ import { useSession } from '../api/context.tsx';
 import { useScopes } from '../api/may.ts';
 import { useRead } from '../api/queries.ts';
 import { lastSeen } from '../ui/filters.ts';
-import { Mark } from '../ui/mark.tsx';
+import { BrandMark } from '../ui/mark.tsx';
 import { Banners } from './banners.tsx';
 import { HelpMenu, ThemeMenu } from './header-menus.tsx';
 import { findScreenIcon } from './icons.ts';
@@ -42,7 +42,7 @@ export function Shell({ children }: { children: ReactNode }) {
             <Group gap="sm" wrap="nowrap">
               <Burger opened={opened} onClick={menu.toggle} hiddenFrom="sm" size="sm" aria-label="Menu" aria-expanded={opened} />
               <Link className="wordmark" to="/" aria-label="Perdura">
-                <Mark />
+                <BrandMark />
                 <span className="wordmark-text">Perdura</span>
               </Link>
             </Group>

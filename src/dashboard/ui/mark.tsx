@@ -1,5 +1,5 @@
 /** The mark of Perdura: one line that is a P and holds itself, as a hitch does. `public/favicon.svg` has the same path. */
-export function Mark({ size = 24 }: { size?: number }) {
+export function BrandMark({ size = 24 }: { size?: number }) {
   return (
     <svg className="mark" width={size} height={size} viewBox="0 0 32 32" aria-hidden>
       <rect width="32" height="32" rx="8" />

@@ -90,8 +90,7 @@ function parseOptions(args: string[], options: NonNullable<Form['options']>, fai
 /** Returns "; did you mean …?" if a name is near enough to be a slip; otherwise nothing. */
 export function suggest(word: string, names: string[]): string {
   const [nearest] = names.toSorted((one, other) => distance(word, one) - distance(word, other));
-  const near =
-    nearest !== undefined && distance(word, nearest) <= Math.ceil(nearest.replace(/^--/, '').length / 2.5);
+  const near = nearest !== undefined && distance(word, nearest) <= Math.ceil(nearest.replace(/^--/, '').length / 2.5);
   return near ? `; did you mean ${nearest}?` : '';
 }
 

@@ -56,5 +56,4 @@ export async function clicksOn(page: Page): Promise<() => number> {
 }
 
 /** Opens or closes a section of a form. */
-export const unfold = (page: Page, title: string): Promise<void> =>
-  page.locator('summary').filter({ hasText: title }).click();
+export const unfold = (page: Page, title: string): Promise<void> => page.locator('summary').filter({ hasText: title }).click();

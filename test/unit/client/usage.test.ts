@@ -222,7 +222,10 @@ describe('the command line of an installation', () => {
     await writeFile(damaged, '{"format":"perdura-run","version":1}');
     const other = join(folder, 'other.json');
     await writeFile(other, '{"format":"perdura-run"}');
-    expect(await perdura('replay')).toMatchObject({ failure: 'The bundle is missing', usage: 'perdura replay <bundle> … [--json]' });
+    expect(await perdura('replay')).toMatchObject({
+      failure: 'The bundle is missing',
+      usage: 'perdura replay <bundle> … [--json]',
+    });
     const { errors, code } = await perdura(`replay ${folder}/none ${folder}/a-folder ${damaged} ${other}`);
     expect(code).toBe(2);
     expect(errors.split('\n')).toEqual([
