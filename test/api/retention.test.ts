@@ -70,6 +70,7 @@ const KEPT: Record<string, string> = {
   budgets: 'configuration',
   browser_sessions: 'removed when they expire: test/api/browser-sign-in.test.ts',
   chat_messages: 'deleted by the owner of the chat',
+  chat_parts: 'removed a minute after their reply has ended: test/api/chat-following.test.ts',
   chat_sessions: 'deleted by their owner',
   custom_tools: 'configuration',
   dataset_items: 'deleted by their owner',
@@ -101,6 +102,7 @@ const KEPT: Record<string, string> = {
   usage_calls: 'sums by the hour, without texts: what was spent stays known',
   usage_runs: 'sums by the hour, without texts: what was spent stays known',
   webhook_secrets: 'one row a principal',
+  worker_beats: 'removed minutes after their worker was last seen: test/temporal/system.test.ts',
 };
 
 /** One of everything that is removed, and some of what stays, made at one time. */

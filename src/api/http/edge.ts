@@ -8,7 +8,7 @@ import { HEADERS } from './secure-headers.ts';
 import { arrivalLimits, refuseRaw } from './slow-clients.ts';
 
 /** The pages, whose own files have relative addresses. */
-const PAGES = /^\/(?:docs|dashboard|dashboard-legacy)?(?:\/|$)/;
+const PAGES = /^\/(?:dashboard|dashboard-legacy)?(?:\/|$)/;
 
 /**
  * Returns an address without slashes at the end of its path, or twice within it: `/api/agents/` and `/v1//models` are the same

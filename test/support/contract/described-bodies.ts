@@ -11,6 +11,8 @@ export interface Schema {
   required?: string[];
   additionalProperties?: Schema | boolean;
   minLength?: number;
+  minItems?: number;
+  format?: string;
   minimum?: number;
   exclusiveMinimum?: number;
 }
@@ -37,8 +39,8 @@ export function describedBodies(schemas: Record<string, Schema>) {
     if (schema.enum) return schema.enum[0];
     if (schema.anyOf) return sampleOf(schema.anyOf.find((one) => resolved(one).type !== 'null') as Schema);
     if (schema.oneOf) return sampleOf(schema.oneOf[0] as Schema);
-    if (schema.type === 'array') return [];
-    if (schema.type === 'string') return 'x'.repeat(schema.minLength ?? 1);
+    if (schema.type === 'array') return Array.from({ length: schema.minItems ?? 0 }, () => sampleOf(schema.items as Schema));
+    if (schema.type === 'string') return TEXTS[schema.format as string] ?? 'x'.repeat(schema.minLength ?? 1);
     if (schema.type === 'integer' || schema.type === 'number') return Math.max(1, schema.minimum ?? 0);
     if (schema.type === 'boolean') return false;
     return Object.fromEntries((schema.required ?? []).map((name) => [name, sampleOf(schema.properties?.[name] as Schema)]));
@@ -80,6 +82,8 @@ export function describedBodies(schemas: Record<string, Schema>) {
 
   return { sampleOf, objectsIn: (schema: Schema) => objectsIn(schema, '', whole) };
 }
+
+const TEXTS: Record<string, string> = { uri: 'https://example.com/x', email: 'x@example.com' };
 
 const whole: Place = (body, change) => {
   change(body);
