@@ -30,6 +30,7 @@ const SCRIPTS = {
   'bench:event-load': 'bench/event-load.ts',
   'bench:screens': 'bench/screens.ts',
   'bench:engine-memory': 'bench/engine-memory.ts',
+  screenshots: 'test/screenshots/run.ts',
   chaos: 'test/chaos/run.ts',
   accidents: 'test/accidents/run.ts',
 };
