@@ -45,7 +45,10 @@ it('is read to its end over broken connections, each of which resumes after the 
 });
 
 it.each([0, 429, 503])('is asked for again after a refusal with %i, which passes', async (status) => {
-  expect(await readFrom([refusal(status), brings(1, SESSION, delta('One.'), DONE)])).toMatchObject({ outcome: 'read', text: 'One.' });
+  expect(await readFrom([refusal(status), brings(1, SESSION, delta('One.'), DONE)])).toMatchObject({
+    outcome: 'read',
+    text: 'One.',
+  });
 });
 
 it.each([400, 401, 403, 404])('is given up after a refusal with %i', async (status) => {
