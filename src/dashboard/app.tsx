@@ -63,12 +63,13 @@ export function App() {
 /** Waits until the service has said who is signed in, because drafts belong to a person. Without its answer, there are none. */
 function Identified({ children }: { children: ReactNode }) {
   const { session, signed_in, person } = useSession();
-  const { data, failureCount } = useRead(me.get, {}, { enabled: signed_in });
+  const { data, dataUpdatedAt, failureCount } = useRead(me.get, {}, { enabled: signed_in });
   const [opened, setOpened] = useState(false);
   const id = data?.id;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each answer counts; after a sign-in in another tab it may be the same
   useEffect(() => {
     if (id !== undefined) session.identify(id);
-  }, [id, session]);
+  }, [id, dataUpdatedAt, session]);
   if (!opened && (person !== null || failureCount > 0)) setOpened(true);
   return opened && children;
 }

@@ -71,6 +71,24 @@ describeInBrowser('the chat', () => {
     expect(await message(page).inputValue()).toBe('Another.');
   });
 
+  it('keeps the next message, which is typed while one is sent', async ({ page }) => {
+    const held = Promise.withResolvers<void>();
+    await page.route(/\/chat$/, async (route) => {
+      await held.promise;
+      return route.continue();
+    });
+    here.model.script(says('Five.'));
+    await open(page, `/chat/${agent_id}`);
+    await say(page, 'Sent.');
+    await message(page).fill('The next.');
+    held.resolve();
+    await said(page, 'Five.');
+    await page.getByRole('button', { name: 'Send' }).waitFor();
+    await page.reload();
+    await said(page, 'Five.');
+    expect(await message(page).inputValue()).toBe('The next.');
+  });
+
   it('can be left while a reply is written', async ({ page }) => {
     here.model.script(hangs('A beginning'));
     await open(page, `/chat/${agent_id}`);

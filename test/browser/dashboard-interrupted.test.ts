@@ -91,6 +91,43 @@ describeInBrowser('a sign-in that ends in the middle of work', () => {
     await page.goto(`${here.url}/dashboard/workflows/${id}`);
     await expect.poll(() => field(page, 'Prompt').inputValue()).toBe('For Alice alone.');
   });
+
+  it('continues in one tab once the person has signed in in another, with a token that the computer keeps', async ({
+    page,
+    context,
+    troubles,
+  }) => {
+    troubles.allow(/401/);
+    const id = await here.workflow();
+    await page.goto(`${here.url}/dashboard/workflows/${id}`);
+    await page.getByLabel('Keep on this computer').check();
+    await page.getByLabel('Access token').fill(ALICE);
+    await button(page, 'Sign in').click();
+    const second = await context.newPage();
+    await second.goto(`${here.url}/dashboard/skills`);
+    await second.getByRole('heading', { name: 'Skills', exact: true }).waitFor();
+    await field(page, 'Prompt').fill('Refund order 0317.');
+    const accept = await endSignIn(page);
+    await button(page, 'Send').click();
+    await dialog(page).waitFor();
+    await dialog(second).waitFor();
+    await accept();
+    here.model.script(says('Refunded too.'));
+    await dialog(second).getByLabel('Keep on this computer').check();
+    await signInAgain(second);
+    await dialog(page).waitFor({ state: 'detached' });
+    await page.getByText('Refunded too.').first().waitFor();
+    expect(await here.alice.ok(here.alice.get(`/api/tasks/workflow/${id}`))).toHaveLength(1);
+  });
+
+  it('by signing out ends in every tab of the person', async ({ page, context }) => {
+    await open(page, '/skills');
+    const second = await context.newPage();
+    await signInAsAlice(second, `${here.url}/dashboard/agents`);
+    await button(second, 'Sign out').click();
+    await page.getByRole('heading', { name: 'Sign in to Perdura' }).waitFor();
+    expect(await page.evaluate('JSON.stringify({ ...sessionStorage, ...localStorage })')).not.toContain(ALICE);
+  });
 });
 
 describeInBrowser('a draft', () => {

@@ -66,6 +66,27 @@ describeInBrowser('the page that creates an agent', () => {
     expect(await model.inputValue()).toBe('mine');
   }, 120_000);
 
+  it('takes no model from a test of an address that has been changed meanwhile', async ({ page }) => {
+    const here = await freshInstallation();
+    const held = Promise.withResolvers<void>();
+    await page.route('**/api/providers/test', async (route) => {
+      await held.promise;
+      return route.continue();
+    });
+    await signIn(page, here.url, '/make');
+    await page.getByRole('radio', { name: 'Any compatible' }).click();
+    await page.getByLabel('Address').fill(here.model.url);
+    await page.getByRole('combobox', { name: 'Model' }).fill('mine');
+    const tested = page.waitForResponse('**/api/providers/test');
+    await button(page, 'Test').click();
+    await page.getByLabel('Address').fill('http://127.0.0.1:8011/v1');
+    held.resolve();
+    await (await tested).finished();
+    await page.getByRole('radio', { name: 'Ollama' }).click();
+    await page.getByRole('radio', { name: 'Any compatible' }).click();
+    expect(await page.getByRole('combobox', { name: 'Model' }).inputValue()).toBe('mine');
+  }, 120_000);
+
   it('gives the agent imported MCP servers and knowledge, and its workflow guardrails', async ({ page }) => {
     const here = await freshInstallation();
     const make = async (path: string, body: object) => (await here.alice.ok(here.alice.post(`/api/${path}`, body))).id as string;

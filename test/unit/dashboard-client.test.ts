@@ -119,6 +119,18 @@ describe('a request of the dashboard', () => {
     expect([second?.headers['if-match'], second?.headers['idempotency-key']]).toEqual([undefined, undefined]);
   });
 
+  it('is not sent again if the screen has passed to another person since it was sent', async () => {
+    answers = [{ status: 401, body: JSON.stringify({ detail: 'No longer accepted', code: 'unauthorized' }) }];
+    let screens = 3;
+    const onRefused = async () => {
+      screens += 1;
+      return true;
+    };
+    const client = createClient({ token: () => 'hunter2', screens: () => screens, onRefused });
+    await expect(client.call(tasks.list)).rejects.toMatchObject({ status: 401, message: 'No longer accepted' });
+    expect(received).toHaveLength(1);
+  });
+
   it('carries no token if nobody has signed in with one', async () => {
     await createClient({ token: () => null, onRefused: async () => false }).call(tasks.list);
     expect(received[0]?.headers.authorization).toBeUndefined();

@@ -51,6 +51,17 @@ describe('the draft of a form', () => {
     expect(applyDraft(fields, clean, forged)).toEqual(clean);
   });
 
+  it('leaves out a URL with a login', () => {
+    const fields = fieldsOf('workflows');
+    const clean = { repo_url: '', title: '' };
+    const draftOf = (repo_url: string) => toDraft(fields, { controls: { repo_url, title: 'Fix' }, clean, restored: null });
+    expect(draftOf('https://x-access-token:hunter2@github.com/a/b')).toEqual({
+      typed: { edits: { title: 'Fix' }, over: { title: '' }, missing: ['Repository'] },
+      missing: ['Repository'],
+    });
+    expect(draftOf('https://github.com/@a/b').typed?.edits).toEqual({ repo_url: 'https://github.com/@a/b', title: 'Fix' });
+  });
+
   it('leaves out a field if a field in it, or another look of it, may hold a secret', () => {
     expect(mayHoldSecret({ nested_overrides: { password: { control: 'secret' } } })).toBe(true);
     expect(mayHoldSecret({ variant_overrides: { headers: { holds_secret: true } } })).toBe(true);
@@ -60,7 +71,7 @@ describe('the draft of a form', () => {
 });
 
 /** Fields whose names sound secret, and whose values are not: names of stored tokens, numbers, declarations, the key of a memory. */
-const HARMLESS = /token_name$|_tokens$|^(?:env_config|credential_overrides|allow_secret_questions|key)$/;
+const HARMLESS = /token_name$|_tokens$|^(?:env_config|allow_secret_questions|key)$/;
 
 it('keeps no field of any form that is named like a secret', () => {
   const suspicious = Object.values(catalog).flatMap(({ create, overrides }) =>

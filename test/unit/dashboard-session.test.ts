@@ -1,27 +1,38 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { askIssuer, browserSession } from '../../src/dashboard/api/session.ts';
 
-/** What a browser keeps, by key. */
+interface Change {
+  key: string;
+  newValue: string | null;
+}
+
+/** What a browser keeps, by key, and the changes that its other tabs learn of. */
 function createStorage() {
   const kept = new Map<string, string>();
+  const changes: Change[] = [];
   const storage = {
     getItem: (key: string) => kept.get(key) ?? null,
-    setItem: (key: string, value: string) => void kept.set(key, value),
-    removeItem: (key: string) => void kept.delete(key),
+    setItem: (key: string, newValue: string) => {
+      kept.set(key, newValue);
+      changes.push({ key, newValue });
+    },
+    removeItem: (key: string) => {
+      if (kept.delete(key)) changes.push({ key, newValue: null });
+    },
     key: (at: number) => [...kept.keys()][at] ?? null,
     get length() {
       return kept.size;
     },
   };
-  return { storage: storage as Storage, values: () => [...kept.values()] };
+  return { storage: storage as Storage, changes, values: () => [...kept.values()] };
 }
 
 const [ADA, EVE] = ['github:7', 'github:11'];
 const ISSUER = { issuer: 'https://id.example', login_url: '/auth/login', signed_in: true };
 
 /** A browser without a sign-in, or with the cookie of one, and how often its session has changed. */
-function openBrowser(issuer?: typeof ISSUER) {
-  const [tab, computer] = [createStorage(), createStorage()];
+function openBrowser(issuer?: typeof ISSUER, computer = createStorage()) {
+  const tab = createStorage();
   const session = browserSession({ tab: tab.storage, computer: computer.storage }, issuer);
   let changes = 0;
   const unsubscribe = session.subscribe(() => {
@@ -149,6 +160,76 @@ describe('a request that is refused while a screen is open', () => {
   });
 });
 
+describe('two tabs of one browser', () => {
+  /** Ada's tab, a second tab of the same browser, and the way in which the first learns what the second has stored. */
+  const openTwo = () => {
+    const computer = createStorage();
+    const ada = openBrowser(undefined, computer);
+    ada.signIn('kept', true, ADA);
+    const other = openBrowser(undefined, computer);
+    const hear = () => {
+      for (const change of computer.changes.splice(0)) ada.onOtherTab(change);
+    };
+    computer.changes.length = 0;
+    return { ada, other, hear };
+  };
+
+  it('asks for another sign-in if the kept token is gone, whether or not the tab has heard of it', async () => {
+    const { ada, other } = openTwo();
+    void other.onRefused('kept');
+    expect([ada.isSignedIn(), ada.countChanges()]).toEqual([false, 1]);
+    const refused = ada.onRefused(null);
+    expect([ada.countChanges(), ada.person(), ada.screens()]).toEqual([2, ADA, 0]);
+    ada.signIn('newer', false, ADA);
+    expect(await refused).toBe(true);
+  });
+
+  it('continues once the same person has signed in in the other tab', async () => {
+    const { ada, other, hear } = openTwo();
+    const refused = ada.onRefused('kept');
+    // A tab does not hear of its own changes.
+    ada.computer.changes.length = 0;
+    other.signIn('newer', true, ADA);
+    hear();
+    expect([ada.token(), ada.countChanges()]).toEqual(['newer', 3]);
+    ada.identify(ADA);
+    expect([await refused, ada.screens()]).toEqual([true, 0]);
+  });
+
+  it('gives up its requests if another person has signed in there', async () => {
+    const { ada, other, hear } = openTwo();
+    const refused = ada.onRefused('kept');
+    other.signIn('of-eve', true, EVE);
+    hear();
+    ada.identify(EVE);
+    expect([await refused, ada.screens()]).toEqual([false, 1]);
+  });
+
+  it('signs out a person in both, and nobody else', async () => {
+    const { ada, other, hear } = openTwo();
+    ada.signIn('of-the-tab', false, ADA);
+    const eve = openBrowser(undefined, other.computer);
+    eve.signIn('of-eve', false, EVE);
+    await eve.signOut();
+    hear();
+    expect([ada.token(), ada.person(), ada.screens()]).toEqual(['of-the-tab', ADA, 0]);
+    other.identify(ADA);
+    await other.signOut();
+    hear();
+    expect([ada.token(), ada.person(), ada.screens(), ada.computer.values()]).toEqual([null, null, 1, []]);
+  });
+});
+
+it('closes the screen of someone whom the service has not named yet, too', async () => {
+  const refused = openBrowser(ISSUER);
+  expect([await refused.onRefused(null), refused.screens()]).toEqual([false, 1]);
+  const leaving = openBrowser(ISSUER);
+  await leaving.signOut();
+  expect(leaving.screens()).toBe(1);
+  leaving.signIn('of-ada', false, ADA);
+  expect(leaving.screens()).toBe(1);
+});
+
 it('learns from the service whose screen is open, also if a cookie has become that of another person', () => {
   const browser = openBrowser(ISSUER);
   browser.identify(ADA);
@@ -174,6 +255,18 @@ describe('a draft', () => {
     expect([openTab(storage, EVE).drafts.read('prompt:5'), openTab(storage, null).drafts.read('prompt:5')]).toEqual([null, null]);
     expect(openTab(storage, null).drafts.write('prompt:5', 'Steal')).toBe(false);
     expect(values()).toHaveLength(1);
+  });
+
+  it('stays if its form was opened before it was known who is signed in', () => {
+    const { storage } = createStorage();
+    openTab(storage, ADA).drafts.write('prompt:5', 'Pay');
+    const early = openTab(storage, null);
+    expect(early.drafts.read('prompt:5')).toBeNull();
+    early.identify(ADA);
+    early.drafts.write('prompt:5', null);
+    expect(early.drafts.read('prompt:5')).toEqual({ at: expect.any(Number), typed: 'Pay' });
+    early.drafts.write('prompt:5', null);
+    expect(early.drafts.read('prompt:5')).toBeNull();
   });
 
   it('is removed when it was sent, and with all others when the person signs out', async () => {
@@ -211,6 +304,16 @@ describe('a draft', () => {
       throw new DOMException('full', 'QuotaExceededError');
     };
     expect([drafts.write('prompt:5', 'Pay 11'), values()]).toEqual([false, []]);
+  });
+
+  it('does not keep a person signed in if the browser is full', async () => {
+    const { storage } = createStorage();
+    const session = openTab(storage, ADA);
+    storage.setItem = () => {
+      throw new DOMException('full', 'QuotaExceededError');
+    };
+    await session.signOut();
+    expect(session.person()).toBeNull();
   });
 });
 

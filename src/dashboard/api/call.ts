@@ -57,6 +57,8 @@ export const isStale = (error: unknown) => error instanceof ApiProblem && error.
 
 export interface Access {
   token(): string | null;
+  /** Changes when the screen passes to another person, who must not send what this one has started. */
+  screens?(): number;
   /** Called if the service no longer accepts the token that was sent. Resolves to true if the request is to be sent again. */
   onRefused(token: string | null, signal?: AbortSignal | null): Promise<boolean>;
   /** Called if a write succeeded with warnings. */
@@ -70,6 +72,7 @@ export function createClient(access: Access) {
   async function send(path: string, init: RequestInit): Promise<Response> {
     const headers = new Headers(init.headers);
     const token = access.token();
+    const screens = access.screens?.();
     if (token) headers.set('authorization', `Bearer ${token}`);
     const response = await fetch(path, { ...init, headers }).catch((error: Error) => {
       init.signal?.throwIfAborted();
@@ -78,7 +81,8 @@ export function createClient(access: Access) {
     if (response.ok) return response;
     const problem = await parseProblem(response);
     // A request that was refused has done nothing, so it can be sent again.
-    if (problem.status === 401 && (await access.onRefused(token, init.signal))) return send(path, init);
+    const may_repeat = problem.status === 401 && (await access.onRefused(token, init.signal));
+    if (may_repeat && access.screens?.() === screens) return send(path, init);
     throw problem;
   }
 

@@ -15,14 +15,18 @@ export function WorldProvider({ session, children }: { session: Session; childre
   const [world] = useState(() => ({ session, client: createClient({ ...session, onWarned: showWarnings }) }));
   const [queries] = useState(createQueryClient);
   useEffect(() => {
-    let [screens, signed_in] = [session.screens(), session.isSignedIn()];
+    let [screens, signed_in, token] = [session.screens(), session.isSignedIn(), session.token()];
     const unsubscribe = session.subscribe(() => {
       // The next person must not see data that this one has read.
       if (session.screens() !== screens) queries.clear();
-      else if (session.isSignedIn() && !signed_in) void queries.invalidateQueries();
-      [screens, signed_in] = [session.screens(), session.isSignedIn()];
+      else if (session.isSignedIn() && (!signed_in || session.token() !== token)) void queries.invalidateQueries();
+      [screens, signed_in, token] = [session.screens(), session.isSignedIn(), session.token()];
     });
-    return () => void unsubscribe();
+    window.addEventListener('storage', session.onOtherTab);
+    return () => {
+      unsubscribe();
+      window.removeEventListener('storage', session.onOtherTab);
+    };
   }, [session, queries]);
   return (
     <WorldContext value={world}>

@@ -20,6 +20,8 @@ export function createDrafts(storage: Storage, getPerson: () => string | null) {
     const person = getPerson();
     return person === null ? null : prefixOf(person) + place;
   };
+  /** The keys of the drafts that this tab has looked for or written. */
+  const known = new Set<string>();
   const remove = (keys: string[]) => {
     for (const key of keys) storage.removeItem(key);
   };
@@ -28,12 +30,18 @@ export function createDrafts(storage: Storage, getPerson: () => string | null) {
     /** Returns what was kept for the form at a place; null: nothing, or it is too old. */
     read(place: string): Kept | null {
       const key = keyOf(place);
-      return key === null ? null : parse(storage.getItem(key));
+      if (key === null) return null;
+      known.add(key);
+      return parse(storage.getItem(key));
     },
-    /** Keeps what was typed; null removes it. Returns false if it is not kept: nobody is known, or the browser is full. */
+    /**
+     * Keeps what was typed; null removes it, except a draft that its form could not look for, because the person was not known yet.
+     * Returns false if it is not kept: nobody is known, or the browser is full.
+     */
     write(place: string, typed: unknown): boolean {
       const key = keyOf(place);
-      if (key === null) return false;
+      if (key === null || (typed === null && !known.has(key))) return false;
+      known.add(key);
       try {
         const before = parse(storage.getItem(key));
         const at = before && JSON.stringify(before.typed) === JSON.stringify(typed) ? before.at : Date.now();

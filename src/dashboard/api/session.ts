@@ -1,6 +1,8 @@
 import { createDrafts } from './drafts.ts';
 
 const KEY = 'perdura.access-token';
+/** Holds the id of a person for a moment, so that their other tabs learn that they have signed out. */
+const SIGNED_OUT = 'perdura.signed-out';
 
 export type Session = ReturnType<typeof browserSession>;
 
@@ -48,9 +50,9 @@ export function browserSession(stores: { tab: Storage; computer: Storage }, issu
     stores.computer.removeItem(KEY);
     has_cookie = false;
   };
-  /** Notes whose screen is open. That of another person is closed, with its requests. */
+  /** Notes whose screen is open. That of another person, or of one who leaves, is closed, with its requests. */
   const change = (next: string | null) => {
-    const is_other = person !== null && next !== person;
+    const is_other = next === null || (person !== null && next !== person);
     if (is_other) screens += 1;
     person = next;
     answerRefused(!is_other);
@@ -72,17 +74,30 @@ export function browserSession(stores: { tab: Storage; computer: Storage }, issu
     },
     /** Notes the person that the service knows by the token or cookie. */
     identify(whose: string) {
-      if (whose !== person) change(whose);
+      if (whose !== person || refused_requests.size > 0) change(whose);
     },
-    /** Rejects if the service could not end the sign-in; it then continues. Removes the person's drafts from this computer. */
+    /**
+     * Rejects if the service could not end the sign-in; it then continues. Removes the person's drafts from this computer, and
+     * signs them out in their other tabs.
+     */
     async signOut(): Promise<void> {
       if (has_cookie) {
         const { ok } = await fetch('/auth/logout', { method: 'POST' });
         if (!ok) throw new Error('The service did not end the sign-in');
       }
-      if (person !== null) drafts.removeAll(person);
+      if (person !== null) {
+        drafts.removeAll(person);
+        notifyOtherTabs(stores.computer, person);
+      }
       end(false);
       change(null);
+    },
+    /** Called with what another tab has changed on this computer: the person has signed out, or a kept token is another one. */
+    onOtherTab({ key, newValue: value }: Pick<StorageEvent, 'key' | 'newValue'>) {
+      if (key === SIGNED_OUT && value !== null && value === person) {
+        end(false);
+        change(null);
+      } else if (key === KEY) notify();
     },
     /**
      * Called with the token of a request that the service refused. Resolves to true once the request can be sent again: the
@@ -91,11 +106,15 @@ export function browserSession(stores: { tab: Storage; computer: Storage }, issu
     async onRefused(sent: string | null, signal?: AbortSignal | null): Promise<boolean> {
       // A late refusal of an earlier token must not end the sign-in that replaced it.
       if (isSignedIn() && sent !== token()) return true;
-      if (isSignedIn()) {
-        end(true);
-        notify();
+      if (isSignedIn()) end(true);
+      if (person === null) {
+        // What was read before it was known who reads it is not for the next person.
+        change(null);
+        return false;
       }
-      if (person === null) return false;
+      // Another tab may have ended the sign-in, of which nobody has heard here yet.
+      notify();
+      signal?.throwIfAborted();
       const answer = Promise.withResolvers<boolean>();
       refused_requests.add(answer.resolve);
       signal?.addEventListener('abort', () => answer.reject(signal.reason), { once: true });
@@ -108,6 +127,14 @@ export function browserSession(stores: { tab: Storage; computer: Storage }, issu
       return () => listeners.delete(listener);
     },
   };
+}
+
+/** Other tabs are not notified if the browser is full; the service refuses them if it has ended their sign-in. */
+function notifyOtherTabs(computer: Storage, person: string): void {
+  try {
+    computer.setItem(SIGNED_OUT, person);
+  } catch {}
+  computer.removeItem(SIGNED_OUT);
 }
 
 /** Asks the service for its issuer. If it does not answer, the dashboard accepts only tokens. */

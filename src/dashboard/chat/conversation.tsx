@@ -10,7 +10,8 @@ import { useAct } from '../api/queries.ts';
 import { Confirm } from '../ui/confirm.tsx';
 import { DraftNotice, useDraft, useKeptDraft } from '../ui/draft.tsx';
 import { Markdown } from '../ui/markdown.tsx';
-import { sendMessage, useReply } from './replies.ts';
+import { sendMessage } from './replies.ts';
+import { useReply } from './use-reply.ts';
 
 /** A session as the service has it. */
 export interface Talk {
@@ -109,9 +110,10 @@ function MessageForm({ agent_id, send, stop, busy, children }: MessageFormProps)
     setSending(text);
     void send(text).then((was_sent) => {
       setSending('');
+      // The user may have started another message, whose draft it is now.
+      if (latest_text.current !== '') return;
       if (was_sent) draft.remove();
-      // A message that was not accepted returns to the text box, unless the user has started another one.
-      else if (latest_text.current === '') setText(text);
+      else setText(text);
     });
   };
   const onKey = (event: KeyboardEvent) => {

@@ -1,5 +1,5 @@
 import { useMutation } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useRef, useState } from 'react';
 import { type ProviderPreset, providers } from '../../contracts/providers.ts';
 import type { ApiProblem, ApiReply } from '../api/call.ts';
 import { useClient } from '../api/context.tsx';
@@ -42,13 +42,16 @@ export function useModel() {
 
   const type = (name: keyof Typed, value: string) =>
     setTexts((before) => ({ ...before, [card_id]: { ...(before[card_id] ?? typed), [name]: value } }));
-  // A model of the server that was tested before need not exist on this one.
-  const test = useTest((models) => {
-    const [first] = models;
-    if (card?.model !== '' || !first || models.includes(typed.model)) return;
-    setReplaced(typed.model || null);
+  const test = useTest();
+  const latest_model = useRef(typed.model);
+  latest_model.current = typed.model;
+  /** Chooses a model of the server: that of the one that was tested before need not exist on this one. */
+  const takeOffered = ({ models: [first, ...others] }: Tested) => {
+    const model = latest_model.current;
+    if (card?.model !== '' || !first || first === model || others.includes(model)) return;
+    setReplaced(model || null);
     type('model', first);
-  });
+  };
   /** Returns the missing or wrong fields; empty if the model is ready to run. */
   const check = (options: { testing?: boolean } = {}) => {
     const errors = findFaults({ card, typed, provider_id }, options);
@@ -92,7 +95,9 @@ export function useModel() {
     runTest() {
       if (!check({ testing: true })) return;
       const read = card && toEndpoint(card, typed, { testing: true });
-      if (read && 'endpoint' in read) test.mutate({ ...read.endpoint, api_key: typed.key.trim() || null });
+      // Unlike a callback of the mutation itself, this one is not called once the card or its address is another one.
+      const options = { onSuccess: takeOffered };
+      if (read && 'endpoint' in read) test.mutate({ ...read.endpoint, api_key: typed.key.trim() || null }, options);
       else if (provider_id) test.mutate({ id: provider_id });
     },
   };
@@ -107,7 +112,7 @@ function findFaults({ card, typed, provider_id }: Facts, options: { testing?: bo
 }
 
 /** Tests a stored provider, or an endpoint that has only been entered so far. */
-function useTest(onModels: (models: string[]) => void) {
+function useTest() {
   const { call } = useClient();
   return useMutation<
     Tested,
@@ -118,6 +123,5 @@ function useTest(onModels: (models: string[]) => void) {
       target && 'id' in target
         ? call(providers.test, { params: { id: target.id } })
         : call(providers.testDraft, { body: target }),
-    onSuccess: ({ models }) => onModels(models),
   });
 }

@@ -53,7 +53,8 @@ export const WORKFLOWS: EditableScreen = {
       placeholder: 'https://…',
     },
     tsv_tool_results: { label: 'Tool results as tab-separated values' },
-    credential_overrides: { label: 'Credential overrides (JSON)' },
+    // It takes names of stored tokens, but a secret is easily pasted here instead.
+    credential_overrides: { label: 'Credential overrides (JSON)', holds_secret: true },
     ...MODEL_SETTINGS,
     output_schema: {
       label: 'Output schema (JSON Schema)',

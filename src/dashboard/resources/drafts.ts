@@ -17,13 +17,17 @@ interface FormState {
   restored: FormDraft | null;
 }
 
+/** A URL with a login, such as the one with an access token that a code host shows for cloning. */
+const LOGIN_IN_URL = /:\/\/[^\s/?#"]*@/;
+
 const same = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other);
 
 /** Returns the draft of a form, null if there is nothing to keep, and the labels of the edited fields that no draft keeps. */
 export function toDraft(fields: Field[], { controls, clean, restored }: FormState) {
   const edited = fields.filter(({ name }) => !same(controls[name], clean[name]));
-  const missing = edited.filter(mayHoldSecret).map(({ label }) => label);
-  const kept = edited.filter((field) => !mayHoldSecret(field)).map(({ name }) => name);
+  const isLeftOut = (field: Field) => mayHoldSecret(field) || LOGIN_IN_URL.test(JSON.stringify(controls[field.name]));
+  const missing = edited.filter(isLeftOut).map(({ label }) => label);
+  const kept = edited.filter((field) => !isLeftOut(field)).map(({ name }) => name);
   const over = kept.map((name) => [name, restored && name in restored.over ? restored.over[name] : clean[name]]);
   const edits = Object.fromEntries(kept.map((name) => [name, controls[name]]));
   const typed: FormDraft | null = kept.length > 0 ? { edits, over: Object.fromEntries(over), missing } : null;
