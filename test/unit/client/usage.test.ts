@@ -216,6 +216,13 @@ describe('the command line of an installation', () => {
     );
   });
 
+  it('notes it also for programs', async () => {
+    const home = join(folder, 'home of a program');
+    await mkdir(home);
+    const { out, errors } = await perdura('restored --json', { PERDURA_HOME: home });
+    expect([JSON.parse(out), errors]).toEqual([{ noted_in: home, restore: null }, '']);
+  });
+
   it('names what it cannot replay, and exits with 2', async () => {
     await mkdir(join(folder, 'a-folder'));
     const damaged = join(folder, 'damaged.json');
