@@ -236,6 +236,28 @@ describe('generators of clients', () => {
   });
 });
 
+describe('the samples of clients', () => {
+  const sampled = endpoints.filter(
+    ({ path, kind, upload }) => path.startsWith('/api/') && ['value', 'page', 'none'].includes(kind) && !upload,
+  );
+  const operationOf = ({ path, method }: (typeof endpoints)[number]) => document.paths[path]![method.toLowerCase()]!;
+
+  it('exist in both languages for each operation, except for the one whose body is a whole run', () => {
+    const without = sampled.filter((endpoint) => operationOf(endpoint)['x-codeSamples']?.length !== 2);
+    expect(sampled.length).toBeGreaterThan(100);
+    expect(without.map(({ method, path }) => `${method} ${path}`)).toEqual(['POST /api/datasets/{id}/items/import']);
+  });
+
+  it('send a body that the operation takes, and leave out no query that it needs', () => {
+    const refused = sampled.filter((endpoint) => {
+      const { 'x-codeSamples': samples, requestBody } = operationOf(endpoint);
+      const body = (requestBody?.content['application/json'] as { example?: object } | undefined)?.example ?? {};
+      return samples && !((endpoint.body?.safeParse(body).success ?? true) && endpoint.query.safeParse({}).success);
+    });
+    expect(refused.map(({ method, path }) => `${method} ${path}`)).toEqual([]);
+  });
+});
+
 describe('every example', () => {
   const ajv = new Ajv2020({ strict: false, validateFormats: false });
   ajv.addSchema(document, 'api');
