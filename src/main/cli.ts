@@ -48,7 +48,7 @@ async function main(argv: string[]): Promise<void> {
   const answer = answerTo(argv, PERDURA_VERSION);
   if (answer !== null) return print(answer);
   const [name = '', ...args] = argv;
-  const load = COMMANDS[name];
+  const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   if (!load) {
     printError(
       `perdura has no command ${name}${suggest(name, Object.keys(wordsByCommand())) || '.'} perdura --help lists all commands\n`,

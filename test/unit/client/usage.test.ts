@@ -80,6 +80,7 @@ describe('the command line of a client', () => {
     ['apply', 'Name a file or folder: -f agents.yaml'],
     ['completions', 'The shell is missing'],
     ['completions tcsh', 'There is no script for tcsh'],
+    ['completions constructor', 'There is no script for constructor'],
   ])('refuses perdura %s, and shows how it is used', async (line, reason) => {
     const { failure, usage, out } = await perdura(line);
     expect([failure, out]).toEqual([expect.stringContaining(reason), '']);
