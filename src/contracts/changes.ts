@@ -22,7 +22,7 @@ export type RecordChange = z.output<typeof RecordChange>;
 export const changes = {
   stream: endpoint('GET /api/changes', {
     operation: 'stream_changes',
-    tag: 'Identity',
+    tag: 'Changes',
     summary: 'Follow what changes',
     description:
       "Server-sent events, so that a client need not poll: each says that a record has changed, and never how. The caller's own records are " +

@@ -85,6 +85,5 @@ export const system = {
     description:
       'For administrators. Each part is read from its source with a limit of three seconds; a part that cannot be read has an `error`, and the others are there.',
     reply: System,
-    refuses: [403],
   }),
 };

@@ -48,22 +48,17 @@ export function createMailer({ url, from, recipients, timeout_ms = TIMEOUT_MS }:
       if (reason) return { delivered: false, response_status: null, error: reason, retry: true };
       const limits = { connectionTimeout: timeout_ms, greetingTimeout: timeout_ms, socketTimeout: timeout_ms };
       const transport = createTransport({ url: url!, ...limits, disableFileAccess: true, disableUrlAccess: true });
-      const close = () => transport.close();
-      const either = AbortSignal.any([signal, AbortSignal.timeout(timeout_ms)]);
-      either.addEventListener('abort', close, { once: true });
-      const timeout = new Promise<never>((_resolve, reject) => {
-        either.addEventListener('abort', () => reject(new Error('The mail server did not answer in time')), { once: true });
-      });
+      const time_limit = AbortSignal.timeout(timeout_ms);
       try {
         const mail = { from: from!, to: { name: '', address: to }, subject, text, date: at, messageId: `<${id}${own_domain}>` };
         const headers = { 'Auto-Submitted': 'auto-generated' };
-        await Promise.race([transport.sendMail({ ...mail, headers }), timeout]);
+        // The signal closes the connection: a slow server must not take a message that is sent again.
+        await transport.sendMail({ ...mail, headers, signal: AbortSignal.any([signal, time_limit]) });
         return { delivered: true, response_status: null, error: null, retry: false };
       } catch (error) {
         signal.throwIfAborted();
-        return toFailure(error);
+        return toFailure(time_limit.aborted ? new Error('it did not answer in time') : error);
       } finally {
-        either.removeEventListener('abort', close);
         transport.close();
       }
     },

@@ -31,7 +31,9 @@ export function apiClient(api_url: string, token: string): Call {
   return async <T>(method: string, path: string, body?: object) => {
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
     const answer = await fetch(`${api_url}${path}`, { method, headers, ...(body ? { body: JSON.stringify(body) } : {}) });
-    const reply = (await answer.json()) as Json;
+    const reply = (await answer.json().catch(() => {
+      throw new Error(`${method} ${path} was answered with ${answer.status} and no JSON, maybe by a proxy`);
+    })) as Json;
     if (!answer.ok) throw new Error(`${method} ${path} was answered with ${answer.status}: ${reply.detail}`);
     for (const { message } of (reply.warnings ?? []) as { message: string }[]) note(`  (${message})`);
     return reply as T;

@@ -3,7 +3,7 @@ import { answerTo, wordsByCommand } from './help.mjs';
 import { logFailure, wrapOutput } from './log.ts';
 import { PERDURA_VERSION } from './places.ts';
 import { suggest, UsageError } from './remote/options.ts';
-import { note, print, printError } from './terminal.ts';
+import { endWithReader, note, print, printError } from './terminal.ts';
 
 type Command = (config: ReturnType<typeof readConfig>, args: string[]) => Promise<void>;
 
@@ -48,7 +48,7 @@ async function main(argv: string[]): Promise<void> {
   const answer = answerTo(argv, PERDURA_VERSION);
   if (answer !== null) return print(answer);
   const [name = '', ...args] = argv;
-  const load = COMMANDS[name];
+  const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   if (!load) {
     printError(
       `perdura has no command ${name}${suggest(name, Object.keys(wordsByCommand())) || '.'} perdura --help lists all commands\n`,
@@ -71,5 +71,9 @@ async function main(argv: string[]): Promise<void> {
   }
 }
 
+const SERVERS = ['dev', 'api', 'worker'];
+
+const argv = process.argv.slice(2);
 wrapOutput();
-await main(process.argv.slice(2));
+endWithReader(SERVERS.includes(argv[0] ?? ''));
+await main(argv);

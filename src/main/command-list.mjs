@@ -24,20 +24,31 @@ export const LOCAL = {
     summary: 'apply database migrations, prepare Temporal, and limit the role of tools workers; needs DATABASE_URL',
     options: {
       'tools-role': { value: '<name>', help: 'the Postgres role of tools workers, which gets only the rights they need' },
+      ...JSON_OPTION,
     },
     example: 'perdura migrate --tools-role perdura_tools',
   },
-  'rotate-keys': { summary: 'seal stored tokens again with the first of ENCRYPTION_KEYS', example: 'perdura rotate-keys' },
+  'rotate-keys': {
+    summary: 'seal stored tokens again with the first of ENCRYPTION_KEYS',
+    options: { ...JSON_OPTION },
+    example: 'perdura rotate-keys',
+  },
   backup: {
     summary: 'all of an installation of npm start, also while it runs',
     words: ['file'],
     options: {
       'without-key': { help: 'leave the encryption key out; keep it elsewhere' },
       force: { help: 'replace the file if it exists' },
+      ...JSON_OPTION,
     },
     example: 'perdura backup perdura.backup --without-key',
   },
-  restore: { summary: 'a backup into an empty PERDURA_HOME', words: ['file'], example: 'perdura restore perdura.backup' },
+  restore: {
+    summary: 'a backup into an empty PERDURA_HOME',
+    words: ['file'],
+    options: { ...JSON_OPTION },
+    example: 'perdura restore perdura.backup',
+  },
   tools: {
     summary: 'packages that custom tools may import',
     verbs: {
@@ -67,7 +78,11 @@ export const LOCAL = {
     options: { ...JSON_OPTION },
     example: 'perdura replay bundle.json',
   },
-  restored: { summary: 'after restoring a backup or snapshot: ask before writes are repeated', example: 'perdura restored' },
+  restored: {
+    summary: 'after restoring a backup or snapshot: ask before writes are repeated',
+    options: { ...JSON_OPTION },
+    example: 'perdura restored',
+  },
   doctor: { summary: 'report what is unhealthy and why', options: { ...JSON_OPTION }, example: 'perdura doctor' },
 };
 
@@ -91,7 +106,7 @@ export const REMOTE = {
   },
   chat: {
     summary:
-      'talk with an agent, named by its id or name; each line is a message. Ctrl-C stops a reply, and ends the chat between replies',
+      'talk with an agent, named by its id or name; each line is a message. Ctrl-C stops a reply, a second one does not wait for it, and between replies it ends the chat',
     words: ['agent'],
     options: {
       session: { value: '<id>', help: 'continue this session; by default a new one begins' },

@@ -3,6 +3,8 @@ import { COMMANDS, LOCAL, REMOTE } from './command-list.mjs';
 
 const NAME_WIDTH = 2 + Math.max(...Object.keys(COMMANDS).map((name) => name.length));
 const isHelp = (word) => word === '--help' || word === '-h';
+/** What follows `--` is a word of the command, whatever it looks like. */
+const beforeDashes = (args) => (args.includes('--') ? args.slice(0, args.indexOf('--')) : args);
 const own = (record, name) => (name !== undefined && Object.hasOwn(record, name) ? record[name] : null);
 
 /** The answer to a question about the program itself, such as `--help`; null if the arguments name a command to run. */
@@ -10,7 +12,7 @@ export function answerTo([name = 'help', ...args], version) {
   if (name === '--version' || name === '-v') return `${version}\n`;
   if (isHelp(name) || (name === 'help' && args.length === 0)) return listOfCommands();
   if (name === 'help') return answerTo([...args, '--help'], version);
-  if (!own(COMMANDS, name) || !args.some(isHelp)) return null;
+  if (!own(COMMANDS, name) || !beforeDashes(args).some(isHelp)) return null;
   return helpOf(name, own(COMMANDS[name].verbs ?? {}, args[0]) ? args[0] : undefined);
 }
 

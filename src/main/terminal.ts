@@ -12,3 +12,15 @@ export const printError = (text: string): void => void process.stderr.write(sani
 export const say = (line: string): void => print(`${line}\n`);
 export const note = (line: string): void => printError(`${line}\n`);
 export const sayJson = (value: unknown): void => say(JSON.stringify(value, null, 2));
+
+/** The exit code of a program that SIGPIPE ends. */
+const READER_GONE = 141;
+
+/** Ends the process without a word once nobody reads its output, as in `perdura tasks ls | head -1`. A server `stays`. */
+export function endWithReader(stays: boolean): void {
+  for (const stream of [process.stdout, process.stderr])
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE') throw error;
+      if (!stays) process.exit(READER_GONE);
+    });
+}

@@ -82,7 +82,9 @@ describe('the keys that sealed data needs', { timeout: 120_000 }, () => {
     expect(((await perdura('rotate-keys', env).ended) as [number])[0]).toBe(0);
     expect(await refusal('worker', { ENCRYPTION_KEYS: before })).toContain('sealed with the key "fresh", which is missing');
     expect(((await perdura('migrate', { ...env, ENCRYPTION_KEYS: after }).ended) as [number])[0]).toBe(0);
-    expect(((await perdura('rotate-keys', env).ended) as [number])[0]).toBe(0);
+    const again = perdura('rotate-keys', env, ['--json']);
+    expect(((await again.ended) as [number])[0]).toBe(0);
+    expect(JSON.parse(again.output())).toMatchObject({ key_id: 'fresh', tokens: 0, schedules: 0, runs: 0, webhook_secrets: 0 });
   });
 });
 

@@ -182,6 +182,14 @@ describe('/docs', () => {
     expect([script.status, again.status, again.body, other.status]).toEqual([200, 304, '', 200]);
     expect(script.body.length).toBeGreaterThan(1_000_000);
   });
+
+  it('reads the description again only if it has changed', async () => {
+    const first = await ask('/openapi.json');
+    const again = await ask('/openapi.json', { headers: { 'if-none-match': String(first.headers.etag) } });
+    const other = await ask('/openapi.json', { headers: { 'if-none-match': '"older"' } });
+    expect([first.status, again.status, again.body, other.status, other.body === first.body]).toEqual([200, 304, '', 200, true]);
+    expect([first, again].map(({ headers }) => headers['cache-control'])).toEqual(['no-cache', 'no-cache']);
+  });
 });
 
 describe('/metrics', () => {

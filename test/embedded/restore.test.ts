@@ -97,12 +97,14 @@ describe('a backup of a home where nothing runs', () => {
   it('can leave the encryption key out', async () => {
     const target = await emptyHome();
     const file = join(await bench.home(), 'backup');
-    const taken = perdura('backup', { PERDURA_HOME: home }, [file, '--without-key']);
+    const taken = perdura('backup', { PERDURA_HOME: home }, [file, '--without-key', '--json']);
     expect(await taken.closed).toEqual([0, null]);
     expect(taken.output()).toContain(`It does not contain the encryption key: keep ${home}/encryption-key elsewhere.`);
+    expect(taken.output()).toMatch(/\{\n {2}"file": "\S+\/backup",\n {2}"bytes": \d{5,},\n {2}"with_key": false\n\}/);
     expect(spawnSync('tar', ['-xzOf', file]).stdout.includes('encryption-key\n')).toBe(false);
-    const restored = perdura('restore', { PERDURA_HOME: target }, [file]);
+    const restored = perdura('restore', { PERDURA_HOME: target }, [file, '--json']);
     expect(await restored.closed).toEqual([0, null]);
+    expect(restored.output()).toMatch(/\{\n {2}"home": "\S+",\n {2}"taken_at": "20\S+",\n {2}"with_key": false\n\}/);
     expect(restored.output()).toContain(`Its encryption key is not in the backup: put it in ${target}/encryption-key`);
     expect(await filesIn(target)).not.toContain('encryption-key');
   });

@@ -7,8 +7,8 @@ import { perdura } from '../support/machine/processes.ts';
 const attributes = SEARCH_ATTRIBUTES.map((name) => `the search attribute ${name}`).join(', ');
 
 /** What `perdura migrate` prints with these settings, and its exit code. */
-async function migrate(env: Record<string, string>): Promise<{ code: unknown; output: string }> {
-  const command = perdura('migrate', env);
+async function migrate(env: Record<string, string>, args: string[] = []): Promise<{ code: unknown; output: string }> {
+  const command = perdura('migrate', env, args);
   const [code] = (await command.closed) as [number | null];
   return { code, output: command.output() };
 }
@@ -22,5 +22,9 @@ it('registers the namespace and its search attributes, once', async () => {
     output: `Nothing to apply\nRegistered in Temporal: the namespace ${namespace}, ${attributes}\n`,
   });
   expect(await migrate(env)).toEqual({ code: 0, output: 'Nothing to apply\nTemporal is prepared\n' });
+  const { output } = await migrate(env, ['--json']);
+  expect(JSON.parse(output)).toEqual({ applied: [], temporal: [] });
+  const { TEMPORAL_ADDRESS: _, ...alone } = env;
+  expect(JSON.parse((await migrate(alone, ['--json'])).output)).toEqual({ applied: [], temporal: null });
   await drop();
 });

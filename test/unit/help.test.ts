@@ -40,10 +40,8 @@ it('helps with a verb as with its command, also if asked by the word help', () =
 
 it('lists the commands that print a result without a way to print it as JSON', () => {
   const without = FORMS.filter(({ form }) => !('json' in (form.options ?? {}))).map(({ line }) => line.replace('perdura ', ''));
-  // Processes that stay, reports of their own log, and what writes a script.
-  expect(without).toEqual([
-    ...['dev', 'demo', 'api', 'worker', 'migrate', 'rotate-keys', 'backup', 'restore', 'restored', 'completions'],
-  ]);
+  // Processes that stay and write a log, a demonstration for people, and what writes a script for a shell.
+  expect(without).toEqual(['dev', 'demo', 'api', 'worker', 'completions']);
 });
 
 it('answers what is asked about the program', () => {

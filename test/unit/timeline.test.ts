@@ -23,7 +23,7 @@ const running = { status: 'running', completed_at: null, fork_step: null };
 const ended = (to: string, seconds: number) => ({ ...running, status: to, completed_at: at(seconds) });
 const step = (number: number, start: number, end: number | null, more: object = {}) => ({
   ...{ step: number, model: 'm', attempts: 1, error: null },
-  ...{ total_in: 0, total_out: 0, cost: 0, unpriced: false, estimated: false },
+  ...{ total_in: 0, total_out: 0, cost: 0, unpriced: false, estimated: false, passed_on: null },
   started_at: at(start),
   ended_at: end === null ? null : at(end),
   ...more,
@@ -81,6 +81,20 @@ describe('the timeline of a run', () => {
       ['1-1', null],
       ['2', { ...used, cost: null, priced: false, estimated: true }],
       ['3', null],
+    ]);
+  });
+
+  it('has an unknown or estimated cost also if only an earlier model of the step had one', () => {
+    const used = { total_in: 1_013, total_out: 223, cost: 0.41 };
+    const passed_on = [
+      { unpriced: false, estimated: true },
+      { unpriced: true, estimated: false },
+    ];
+    const steps = [step(1, 0, 2, { ...used, passed_on }), step(2, 3, 5, { ...used, passed_on: [passed_on[0]] })];
+    const spans = buildTimeline({ task: running, steps, calls: [], events: [] });
+    expect(spans.map(({ usage }) => usage)).toEqual([
+      { ...used, priced: false, estimated: true },
+      { ...used, priced: true, estimated: true },
     ]);
   });
 

@@ -8,11 +8,12 @@ interface Sample {
 }
 
 /**
- * Returns how Perdura's clients call an operation. Streams, files and the interfaces of others have none: there the reference
- * shows only curl, which it writes itself.
+ * Returns how Perdura's clients call an operation. Streams, files, the interfaces of others and bodies that are too large for an
+ * example have none: there the reference shows only curl, which it writes itself.
  */
 export function codeSamples(endpoint: Endpoint, body: object | undefined): Sample[] {
   const { path, kind, upload } = endpoint;
+  if (endpoint.body && !endpoint.body.safeParse(body ?? {}).success) return [];
   if (!path.startsWith('/api/') || upload || kind === 'events' || kind === 'file') return [];
   return [
     { lang: 'typescript', label: 'TypeScript', source: typescript(endpoint, body) },

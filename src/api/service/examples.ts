@@ -79,6 +79,9 @@ export const BODIES = {
     approve_effects: ['write'],
   },
   MemoryCreate: { agent_id: IDS.agent, key: 'preferred language', value: 'German' },
+  MemorySearch: { agent_id: IDS.agent, query: 'Which language does she want?' },
+  DatasetCreate: { name: 'Refund requests', description: 'Decided by hand' },
+  TokenGrantCreate: { resource_type: 'provider', resource_id: IDS.provider, destination: 'k7Qa2Zk9' },
   WorkflowCreate: { agent_id: IDS.agent, title: 'Refunds', max_turns: 7, output_format: 'markdown', skill_ids: [IDS.skill] },
   PromptRequest: { prompt: PROMPT },
   ScheduledAgentCreate: {

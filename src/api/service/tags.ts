@@ -45,6 +45,8 @@ const TAG_GROUPS: { name: string; tags: Record<string, string> }[] = [
       Budgets: 'Limits of costs or tokens per period.',
       Alerts: 'Rules over runs and costs that notify when they are crossed.',
       Audit: 'Who changed what, and when.',
+      System: 'Workers, queues, storage and failures of the installation, for administrators.',
+      Changes: 'A stream of what has changed, so that clients need not poll.',
       Health: 'Whether the service lives and can take requests. Needs no access token.',
     },
   },

@@ -15,7 +15,11 @@ interface Chat {
   /** Null until the first reply begins. */
   session_id: string | null;
   json: boolean;
+  /** Aborted when the user leaves without waiting for the end of a reply. */
+  leave: AbortSignal;
 }
+
+const INTERRUPTED = 130;
 
 /** `perdura chat <agent>`: each line of stdin is a message. Ends with 1 if a reply failed. */
 export default async function chat(config: Config, args: string[]): Promise<void> {
@@ -23,13 +27,19 @@ export default async function chat(config: Config, args: string[]): Promise<void
   const place = await remotePlace(config);
   const client = toClient(place);
   const agent_id = await agentNamed(client, given.words[0]!);
-  const state: Chat = { ...place, client, agent_id, session_id: given.text('session') ?? null, json: given.has('json') };
+  const leaving = new AbortController();
+  const [session_id, json] = [given.text('session') ?? null, given.has('json')];
+  const state: Chat = { ...place, client, agent_id, session_id, json, leave: leaving.signal };
   const asks = Boolean(process.stdin.isTTY);
   if (asks) note('Write a message and press Enter. Ctrl-C stops a reply, and ends the chat between replies.');
   const lines = createInterface({ input: process.stdin, ...(asks ? { output: process.stderr } : {}) });
   // While a reply streams, Ctrl-C stops it; the terminal sends it to the reader of lines.
   let reply: AbortController | null = null;
-  const interrupt = () => (reply ? reply.abort() : lines.close());
+  const interrupt = () => {
+    if (!reply) lines.close();
+    else if (reply.signal.aborted) leaving.abort();
+    else reply.abort();
+  };
   lines.on('SIGINT', interrupt);
   process.on('SIGINT', interrupt);
   try {
@@ -42,6 +52,9 @@ export default async function chat(config: Config, args: string[]): Promise<void
       }
       if (asks) printError('> ');
     }
+  } catch (error) {
+    if (!leaving.signal.aborted) throw error;
+    process.exitCode = INTERRUPTED;
   } finally {
     process.off('SIGINT', interrupt);
     lines.close();
@@ -56,11 +69,13 @@ async function showReply(chat: Chat, message: string, stop: AbortSignal): Promis
     method: 'POST',
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
     body: JSON.stringify({ message, ...(session_id ? { session_id } : {}) }),
+    signal: chat.leave,
   });
-  if (!answer.ok) throw new Error(`${((await answer.json()) as { detail: string }).detail} (${answer.status})`);
+  if (!answer.ok) throw new Error(`${await readRefusal(answer)} (${answer.status})`);
   const halt = () => void stopReply(chat).catch((error: Error) => note(`Not stopped: ${error.message}`));
   stop.addEventListener('abort', halt);
   const frames = answer.body!.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream());
+  let has_ended = false;
   for await (const { data } of frames) {
     const event = JSON.parse(data) as ChatEvent;
     if (event.type === 'session') {
@@ -70,11 +85,19 @@ async function showReply(chat: Chat, message: string, stop: AbortSignal): Promis
     if (json) say(JSON.stringify(event));
     else if (event.type === 'delta') print(event.content);
     else if (event.type === 'done') say('');
+    has_ended ||= event.type === 'done' || event.type === 'error';
     if (event.type === 'error') {
       note(json ? event.message : `\nThe reply failed: ${event.message}`);
       process.exitCode = 1;
     }
   }
+  if (!has_ended) throw new Error('The connection ended before the reply did; what was written of it is in the session');
+}
+
+/** Returns why a request was refused. A proxy in front of the service does not answer with problem details. */
+async function readRefusal(answer: Response): Promise<string> {
+  const { detail } = (await answer.json().catch(() => ({}))) as { detail?: string };
+  return detail ?? `The message was refused: ${answer.statusText}`;
 }
 
 async function stopReply({ client, agent_id, session_id }: Chat): Promise<void> {

@@ -8,7 +8,7 @@ import { print } from '../terminal.ts';
 export default async function completions(_: Config, args: string[]): Promise<void> {
   const { words } = parseCommand('completions', args);
   const shell = words[0]!;
-  const script = COMPLETION_SCRIPTS[shell];
+  const script = Object.hasOwn(COMPLETION_SCRIPTS, shell) ? COMPLETION_SCRIPTS[shell] : undefined;
   if (!script)
     throw usageError('completions', `There is no script for ${shell}${suggest(shell, Object.keys(COMPLETION_SCRIPTS))}`);
   print(script(wordsByCommand()));

@@ -13,11 +13,14 @@ import { MIGRATIONS } from '../places.ts';
 import { parseCommand } from '../remote/options.ts';
 import { createResources } from '../resources.ts';
 import { describeKeySource } from '../setting.ts';
+import { sayJson } from '../terminal.ts';
 import { openClientConnection } from '../wiring/client-connection.ts';
 
 /** `perdura migrate [--tools-role NAME]`: migrates the database and prepares the engine. */
 export default async function runMigrate(config: Config, args: string[]): Promise<void> {
-  const tools_role = parseCommand('migrate', args).text('tools-role');
+  const given = parseCommand('migrate', args);
+  const tools_role = given.text('tools-role');
+  const json = given.has('json');
   const { ENCRYPTION_KEYS } = config;
   const DATABASE_URL = config.DATABASE_DIRECT_URL ?? config.DATABASE_URL;
   if (!DATABASE_URL) throw new Error('Set DATABASE_URL; an embedded installation migrates by itself when it starts');
@@ -25,29 +28,31 @@ export default async function runMigrate(config: Config, args: string[]): Promis
   // If the keys are missing here, the first process that has them does this at its start.
   if (ENCRYPTION_KEYS) await grantExisting(DATABASE_URL, keyRing(ENCRYPTION_KEYS), describeKeySource(config));
   if (tools_role !== undefined) await grantToToolsRole(DATABASE_URL, tools_role);
-  report(new_migrations.length > 0 ? `Applied: ${new_migrations.join(', ')}` : 'Nothing to apply');
-  if (config.TEMPORAL_ADDRESS) await prepareTemporal(config, config.TEMPORAL_ADDRESS);
+  if (!json) report(new_migrations.length > 0 ? `Applied: ${new_migrations.join(', ')}` : 'Nothing to apply');
+  const new_parts = config.TEMPORAL_ADDRESS ? await prepareTemporal(config, config.TEMPORAL_ADDRESS) : null;
+  if (json) sayJson({ applied: new_migrations, temporal: new_parts });
+  else if (new_parts) report(new_parts.length > 0 ? `Registered in Temporal: ${new_parts.join(', ')}` : 'Temporal is prepared');
 }
 
 const TEMPORAL_MS = 60_000;
 
 /**
- * Prepares the namespace and its search attributes. A failure is only reported: workers try it as well, and some accounts may
- * not do it.
+ * Prepares the namespace and its search attributes, and returns those that are new. A failure is only reported, and null returned:
+ * workers try it as well, and some accounts may not do it.
  */
-async function prepareTemporal(config: Config, temporal_address: string): Promise<void> {
+async function prepareTemporal(config: Config, temporal_address: string): Promise<string[] | null> {
   const resources = createResources(() => {});
   try {
     const connection = openClientConnection({ temporal_address }, resources);
     const client = new Client({ connection, namespace: config.TEMPORAL_NAMESPACE });
     const retention_days = config.ENGINE_RETENTION_DAYS;
-    const new_parts = await connection.withDeadline(Date.now() + TEMPORAL_MS, () => prepareNamespace({ client, retention_days }));
-    report(new_parts.length > 0 ? `Registered in Temporal: ${new_parts.join(', ')}` : 'Temporal is prepared');
+    return await connection.withDeadline(Date.now() + TEMPORAL_MS, () => prepareNamespace({ client, retention_days }));
   } catch (error) {
     logFailure(
       `Temporal at ${temporal_address} is not prepared: ${textWithReason(error as Error)}. A worker tries it at its start; ` +
         'if its account may not, register the search attributes yourself (docs/operations.md)',
     );
+    return null;
   } finally {
     await resources.close();
   }

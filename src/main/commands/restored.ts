@@ -9,17 +9,18 @@ import { requestRestore } from '../home-mark.ts';
 import { MIGRATIONS } from '../places.ts';
 import { parseCommand } from '../remote/options.ts';
 import { loadRunningAddresses } from '../running.ts';
-import { say } from '../terminal.ts';
+import { say, sayJson } from '../terminal.ts';
 
 /**
  * `perdura restored`: records that the installation was restored. Needed if record, engine and home are from the same moment,
  * as in a snapshot of a disk.
  */
 export default async function runRestored(config: Config, args: string[] = []): Promise<void> {
-  parseCommand('restored', args);
+  const json = parseCommand('restored', args).has('json');
   if (!config.DATABASE_URL && (await isStopped(config.PERDURA_HOME))) {
     await requestRestore(config.PERDURA_HOME);
-    say(`Noted in ${config.PERDURA_HOME}: a new epoch begins with the next start`);
+    if (json) sayJson({ noted_in: config.PERDURA_HOME, restore: null });
+    else say(`Noted in ${config.PERDURA_HOME}: a new epoch begins with the next start`);
     return;
   }
   const url = config.DATABASE_DIRECT_URL ?? config.DATABASE_URL ?? (await loadRunningAddresses(config)).database_url;
@@ -28,7 +29,8 @@ export default async function runRestored(config: Config, args: string[] = []): 
     await requireOwnSchema(database.pool, MIGRATIONS);
     // Without a condition, a new epoch always begins.
     const restore = (await noteRestore(database.pool))!;
-    say(`Restored: ${describeRestore(restore)}`);
+    if (json) sayJson({ noted_in: null, restore });
+    else say(`Restored: ${describeRestore(restore)}`);
   } finally {
     await database.close();
   }

@@ -7,10 +7,10 @@ import type { Config } from '../config.ts';
 import { MIGRATIONS } from '../places.ts';
 import { parseCommand } from '../remote/options.ts';
 import { describeKeySource } from '../setting.ts';
-import { print } from '../terminal.ts';
+import { print, sayJson } from '../terminal.ts';
 
 export default async function runRotateKeys(config: Config, args: string[] = []): Promise<void> {
-  parseCommand('rotate-keys', args);
+  const json = parseCommand('rotate-keys', args).has('json');
   const { DATABASE_URL, ENCRYPTION_KEYS } = config;
   if (!DATABASE_URL || !ENCRYPTION_KEYS)
     throw new Error('Set DATABASE_URL and ENCRYPTION_KEYS, the new key first and the old ones after it');
@@ -21,6 +21,7 @@ export default async function runRotateKeys(config: Config, args: string[] = [])
     await requireKeys(database.pool, keys, describeKeySource(config));
     await noteActiveKey(database.pool, keys);
     const rotated = await rotateKeys(database, keys);
+    if (json) return sayJson({ key_id: keys.active_key_id, ...rotated });
     const { tokens, schedules, connections, mcp_sign_ins, definitions, runs, webhook_secrets } = rotated;
     print(
       `${tokens} stored tokens, the access tokens of ${schedules} schedules and ${runs} runs, the secrets of ${connections} connections, ${mcp_sign_ins} sign-ins at MCP servers and ${definitions} pinned definitions, and the webhook secrets of ${webhook_secrets} owners are now sealed with the key ${keys.active_key_id}\n`,

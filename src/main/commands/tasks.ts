@@ -58,13 +58,16 @@ function show(task: TaskDetail, given: Given): void {
     ['started', formatTime(task.started_at)],
     ['ended', formatTime(task.completed_at)],
     ['work', `${task.steps} steps, ${task.tool_calls} tool calls`],
-    ['usage', `${usage.total_in} tokens in, ${usage.total_out} out, ${usage.cost === null ? 'cost unknown' : `$${usage.cost}`}`],
+    ['usage', `${usage.total_in} tokens in, ${usage.total_out} out, ${formatCost(usage)}`],
     ['prompt', task.prompt],
     ...(task.error ? ([['error', task.error]] satisfies [string, string][]) : []),
   ];
   for (const [name, text] of facts) say(`${name.padEnd(9)} ${printable(text)}`);
   if (response !== null) say(`\n${typeof response === 'string' ? response : JSON.stringify(response, null, 2)}`);
 }
+
+const formatCost = ({ cost, priced }: TaskDetail['usage']) =>
+  cost === null ? 'cost unknown' : `$${cost}${priced ? '' : ', cost partly unknown'}`;
 
 /** Sends the prompt again, with the files of the run. */
 async function retry(client: PerduraClient, task_id: string, given: Given): Promise<void> {

@@ -83,7 +83,9 @@ function parseOptions(args: string[], options: NonNullable<Form['options']>, fai
     const name = /'(-[^' ]*)/.exec(message)?.[1] ?? '';
     if (code !== 'ERR_PARSE_ARGS_UNKNOWN_OPTION') throw fail(message.split('. ')[0]!);
     const names = [...Object.keys(options), 'help'].map((option) => `--${option}`);
-    throw fail(`There is no option ${name}${suggest(name, names)}`);
+    // A prompt may begin with a dash, as a list does.
+    const hint = suggest(name, names) || (name.startsWith('--') ? '' : '; write -- before a word that begins with -');
+    throw fail(`There is no option ${name}${hint}`);
   }
 }
 

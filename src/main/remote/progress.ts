@@ -3,9 +3,10 @@ export function showProgress(names: string[], stream: NodeJS.WriteStream = proce
   const open = new Set(names);
   const clear = () => void (stream.isTTY && stream.write('\r\x1b[K'));
   const draw = () => {
+    clear();
     if (!stream.isTTY || open.size === 0) return;
     const line = `checking ${names.length - open.size + 1} of ${names.length}: ${[...open].join(', ')} …`;
-    stream.write(`\r\x1b[K${line.slice(0, (stream.columns ?? 80) - 1)}`);
+    stream.write(line.slice(0, (stream.columns ?? 80) - 1));
   };
   draw();
   return {

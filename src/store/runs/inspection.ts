@@ -5,7 +5,7 @@ import { toShownCost } from '../../domain/usage.ts';
 import type { PrismaClient, TaskMessage, TaskStep, ToolCall } from '../../generated/prisma/client.ts';
 import { wire, wireAs } from '../database/page.ts';
 import { findLogs, findLogsAndStatuses, findStatuses } from './recorded-events.ts';
-import { buildTimeline, sumWaitingMs, TIMED_LOGS, type TimelineSpan } from './timeline.ts';
+import { buildTimeline, mergeFlags, sumWaitingMs, TIMED_LOGS, type TimelineSpan } from './timeline.ts';
 
 const REPORTED = [
   'output_guardrail_violation',
@@ -129,11 +129,10 @@ function stepView(row: TaskStep, { copied, before, messages, calls }: StepParts)
     estimated: _,
     unpriced: __,
     failed_attempt: ___,
-    passed_on,
+    passed_on: ____,
     ...step
   } = row;
-  const parts = [row, ...((passed_on ?? []) as Pick<TaskStep, 'estimated' | 'unpriced'>[])];
-  const unpriced = parts.some((part) => part.unpriced);
+  const { estimated, unpriced } = mergeFlags(row);
   const findResult = ({ call_id }: Pick<ToolCall, 'call_id'>) =>
     messages.find((message) => message.call_id === call_id)?.content ?? null;
   return {
@@ -144,7 +143,7 @@ function stepView(row: TaskStep, { copied, before, messages, calls }: StepParts)
       total_out,
       cache_read,
       cache_write,
-      estimated: parts.some(({ estimated }) => estimated),
+      estimated,
       cost: toShownCost(cost, unpriced),
       priced: !unpriced,
     },

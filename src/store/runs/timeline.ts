@@ -44,6 +44,16 @@ interface TimedStep {
   cost: number;
   unpriced: boolean;
   estimated: boolean;
+  /** The earlier models of the step, as they are stored; null: none. */
+  passed_on: unknown;
+}
+
+type Flags = Pick<TimedStep, 'unpriced' | 'estimated'>;
+
+/** Returns the flags of a whole step: those of its row are of the last model alone. */
+export function mergeFlags({ passed_on, ...last }: Flags & Pick<TimedStep, 'passed_on'>): Flags {
+  const parts = [last, ...((passed_on ?? []) as Flags[])];
+  return { unpriced: parts.some(({ unpriced }) => unpriced), estimated: parts.some(({ estimated }) => estimated) };
 }
 
 interface TimedCall {
@@ -105,7 +115,8 @@ const isCopied = (step: number, { fork_step }: TimedTask) => step < (fork_step ?
 const findEndTime = (at: Date | null, { completed_at }: TimedTask) => (at ?? completed_at)?.toISOString() ?? null;
 
 function modelSpan(row: TimedStep, task: TimedTask): TimelineSpan {
-  const { step, model, attempts, error, started_at, ended_at, total_in, total_out, cost, unpriced, estimated } = row;
+  const { step, model, attempts, error, started_at, ended_at, total_in, total_out, cost } = row;
+  const { unpriced, estimated } = mergeFlags(row);
   return {
     id: String(step),
     parent: null,

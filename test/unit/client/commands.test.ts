@@ -99,6 +99,21 @@ const task = (more: object = {}) => ({
   ...{ prompt: 'Look\n  at it.', ...more },
 });
 
+describe('perdura tasks show', () => {
+  it.each([
+    [0.37, true, '$0.37'],
+    [0, true, '$0'],
+    [0.37, false, '$0.37, cost partly unknown'],
+    [null, false, 'cost unknown'],
+  ])('shows a cost of %s, of which all is known: %s', async (cost, priced, shown) => {
+    const usage = { total_in: 1_009, total_out: 211, cost, priced };
+    const more = { workflow_id: ID(5), agent_id: ID(3), model: 'small', started_at: null, completed_at: null, response: null };
+    answers = { [`GET /api/tasks/${ID(7)}`]: task({ ...more, steps: 2, tool_calls: 3, usage }) };
+    const { failure, out } = await perdura('tasks', 'show', ID(7));
+    expect([failure, /^usage +(.*)$/m.exec(out)?.[1]]).toEqual([null, `1009 tokens in, 211 out, ${shown}`]);
+  });
+});
+
 describe('perdura tasks ls', () => {
   it('prints a line for each run', async () => {
     answers = { 'GET /api/tasks': [task(), task({ id: ID(3), status: 'failed', workflow_title: null, prompt: 'x'.repeat(70) })] };

@@ -24,12 +24,19 @@ describe('a command line that is wrong', () => {
     ['tasks', ['zzzzzz'], 'There is no perdura tasks zzzzzz'],
     ['tasks', [], 'Write one of ls, show, halt, retry after perdura tasks'],
     ['agents', ['--json'], 'Write ls after perdura agents'],
+    ['run', ['Daily', '- milk'], 'There is no option -; write -- before a word that begins with -'],
     ['tasks', ['ls', '--status'], "Option '--status <value>' argument missing"],
   ])('perdura %s %j is refused with the usage, and is not repeated', (command, args, reason) => {
     const parse = () => parseCommand(command, args);
     expect(parse).toThrow(UsageError);
     expect(parse).toThrow(expect.objectContaining({ message: reason, usage: expect.stringMatching(`^perdura ${command}`) }));
     expect(parse).not.toThrow('hunter2');
+  });
+
+  it('is right with a word that looks like an option after --, also like a question for help', () => {
+    expect(parseCommand('run', ['--follow', '--', 'Daily', '- milk']).words).toEqual(['Daily', '- milk']);
+    expect(answerTo(['run', 'Daily', '--', '--help'], '')).toBeNull();
+    expect(answerTo(['run', '--help', '--', 'Daily'], '')).toMatch(/^perdura run /);
   });
 
   it('suggests nothing for a word that is no slip', () => {

@@ -80,6 +80,7 @@ describe('the command line of a client', () => {
     ['apply', 'Name a file or folder: -f agents.yaml'],
     ['completions', 'The shell is missing'],
     ['completions tcsh', 'There is no script for tcsh'],
+    ['completions constructor', 'There is no script for constructor'],
   ])('refuses perdura %s, and shows how it is used', async (line, reason) => {
     const { failure, usage, out } = await perdura(line);
     expect([failure, out]).toEqual([expect.stringContaining(reason), '']);
@@ -214,6 +215,13 @@ describe('the command line of an installation', () => {
     expect((await perdura('restored', { PERDURA_HOME: home })).out).toBe(
       `Noted in ${home}: a new epoch begins with the next start\n`,
     );
+  });
+
+  it('notes it also for programs', async () => {
+    const home = join(folder, 'home of a program');
+    await mkdir(home);
+    const { out, errors } = await perdura('restored --json', { PERDURA_HOME: home });
+    expect([JSON.parse(out), errors]).toEqual([{ noted_in: home, restore: null }, '']);
   });
 
   it('names what it cannot replay, and exits with 2', async () => {

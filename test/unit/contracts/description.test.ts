@@ -1,6 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
 import { describeApi } from '../../../src/api/service/openapi.ts';
+import { describeTags } from '../../../src/api/service/tags.ts';
 import { describedBodies } from '../../support/contract/described-bodies.ts';
 import { declaredEndpoints } from '../../support/contract/endpoints.ts';
 import { schemaReference } from '../../support/database/schema-places.ts';
@@ -52,6 +53,30 @@ describe('the document', () => {
     expect(tags.map(({ name }: { name: string }) => name).sort()).toEqual([...used].sort());
     const shapes = Object.keys(document.paths).map((path) => path.replaceAll(/\{\w+\}/g, '{}'));
     expect(shapes.filter((path, index) => shapes.indexOf(path) !== index || /\/$|\?/.test(path))).toEqual([]);
+  });
+});
+
+describe('the tags', () => {
+  it('each have a description and a place among the groups, so that the reference lists none under More', () => {
+    const { tags, 'x-tagGroups': groups } = document as unknown as Record<string, any>;
+    expect(groups.map(({ name }: { name: string }) => name)).not.toContain('More');
+    expect(tags.filter(({ name, description }: Record<string, string>) => description === `${name}.`)).toEqual([]);
+    expect(groups.flatMap(({ tags: names }: { tags: string[] }) => names)).toEqual(tags.map(({ name }: any) => name));
+  });
+
+  it('that nothing is known of come last', () => {
+    const { tags, 'x-tagGroups': groups } = describeTags(new Set(['Tasks', 'Weather']));
+    expect(tags.at(-1)).toEqual({ name: 'Weather', description: 'Weather.' });
+    expect(groups).toEqual([
+      { name: 'Runs', tags: ['Tasks'] },
+      { name: 'More', tags: ['Weather'] },
+    ]);
+  });
+
+  it('say of no operation for administrators that its caller owns something', () => {
+    const of_administrators = operations.filter(({ operation }) => /^For administrators/.test(operation.description));
+    expect(of_administrators.map(({ name }) => name)).toContain('GET /api/system');
+    expect(of_administrators.filter(({ operation }) => /Only for what the caller owns/.test(operation.description))).toEqual([]);
   });
 });
 
@@ -208,6 +233,28 @@ describe('generators of clients', () => {
     const namelessIn = (schema: Schema) => schemasIn(schema).filter(({ at, schema }) => at !== '' && isNameless(schema));
     expect(all.some(({ schema }) => schema.oneOf?.length > 10)).toBe(true);
     expect(faulty(({ oneOf = [] }) => oneOf.filter(isNameless).flatMap(namelessIn).length === 0)).toEqual([]);
+  });
+});
+
+describe('the samples of clients', () => {
+  const sampled = endpoints.filter(
+    ({ path, kind, upload }) => path.startsWith('/api/') && ['value', 'page', 'none'].includes(kind) && !upload,
+  );
+  const operationOf = ({ path, method }: (typeof endpoints)[number]) => document.paths[path]![method.toLowerCase()]!;
+
+  it('exist in both languages for each operation, except for the one whose body is a whole run', () => {
+    const without = sampled.filter((endpoint) => operationOf(endpoint)['x-codeSamples']?.length !== 2);
+    expect(sampled.length).toBeGreaterThan(100);
+    expect(without.map(({ method, path }) => `${method} ${path}`)).toEqual(['POST /api/datasets/{id}/items/import']);
+  });
+
+  it('send a body that the operation takes, and leave out no query that it needs', () => {
+    const refused = sampled.filter((endpoint) => {
+      const { 'x-codeSamples': samples, requestBody } = operationOf(endpoint);
+      const body = (requestBody?.content['application/json'] as { example?: object } | undefined)?.example ?? {};
+      return samples && !((endpoint.body?.safeParse(body).success ?? true) && endpoint.query.safeParse({}).success);
+    });
+    expect(refused.map(({ method, path }) => `${method} ${path}`)).toEqual([]);
   });
 });
 
