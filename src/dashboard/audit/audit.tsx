@@ -41,9 +41,9 @@ function Entries() {
 }
 
 const toFilterFields = ({ from, to }: Record<string, string>): FilterField[] => [
-  { name: 'principal', label: 'Person', placeholder: 'github:583231' },
-  { name: 'operation', label: 'Action', placeholder: 'create_agent', pinned: true },
-  { name: 'resource_type', label: 'Resource', placeholder: 'agents' },
+  { name: 'principal', label: 'Person', placeholder: 'e.g. github:583231' },
+  { name: 'operation', label: 'Action', placeholder: 'e.g. create_agent', pinned: true },
+  { name: 'resource_type', label: 'Resource', placeholder: 'e.g. agents' },
   { name: 'resource_id', label: 'ID of the resource' },
   { name: 'from', label: 'From', type: 'date', max: to, pinned: true },
   { name: 'to', label: 'To', type: 'date', min: from, pinned: true },
@@ -64,7 +64,7 @@ export const auditColumns = ({ set }: Pick<Wanted, 'set'>): Column<AuditEntry>[]
     </Anchor>
   );
   return [
-    { label: 'Time', show: ({ at }) => <When at={at} exact /> },
+    { label: 'Time', card: 'aside', show: ({ at }) => <When at={at} exact /> },
     {
       label: 'Person',
       show: ({ principal, login, service_key_id }) => (
@@ -78,16 +78,16 @@ export const auditColumns = ({ set }: Pick<Wanted, 'set'>): Column<AuditEntry>[]
         </>
       ),
     },
-    { label: 'Action', show: ({ operation }) => by('operation', operation) },
+    { label: 'Action', card: 'lead', show: ({ operation }) => by('operation', operation) },
     {
       label: 'Resource',
       show: ({ resource_type, resource_id, made_id }) => {
         const id = resource_id ?? made_id;
         return (
-          <>
+          <div>
             {by('resource_type', resource_type)}
             {id && by('resource_id', id)}
-          </>
+          </div>
         );
       },
     },

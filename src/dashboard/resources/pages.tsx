@@ -49,10 +49,12 @@ function List({ slug, resource }: { slug: string; resource: ResourceScreen }) {
       {`New ${noun}`}
     </FormLink>
   );
+  const unfiltered = !filter_state.filtered;
+  // The box of an empty list has the button.
   const actions = (
     <>
       {Actions && <Actions />}
-      {create}
+      {!(unfiltered && query.items?.length === 0) && create}
     </>
   );
   return (
@@ -64,10 +66,10 @@ function List({ slug, resource }: { slug: string; resource: ResourceScreen }) {
         columns={[nameColumn(slug, resource), ...columns]}
         label={title.toLowerCase()}
         empty={
-          filter_state.filtered ? (
-            <Empty>No match. Change the search or the filters.</Empty>
-          ) : (
+          unfiltered ? (
             <Empty title={`No ${noun} yet.`} example={EXAMPLES[slug]} action={create} />
+          ) : (
+            <Empty>No match. Change the search or the filters.</Empty>
           )
         }
       />

@@ -135,7 +135,7 @@ export function FilterChip({ field, value, focused = false, onChange, remove }: 
   }, []);
   const change = (event: { currentTarget: { value: string } }) => onChange(event.currentTarget.value);
   return (
-    <span className="chip" data-set={value !== '' && !required} ref={holder}>
+    <span className="chip" data-set={required ? 'always' : value !== ''} ref={holder}>
       <label htmlFor={id}>{label}</label>
       {options ? (
         <select id={id} name={name} value={value} onChange={change}>
