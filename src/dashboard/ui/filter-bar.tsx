@@ -100,7 +100,6 @@ export function SearchField({ placeholder, value, onChange }: SearchFieldProps) 
       className="filter-search"
       size="xs"
       type="search"
-      dir="auto"
       leftSection={<Search size={14} aria-hidden />}
       placeholder={placeholder}
       value={value}
