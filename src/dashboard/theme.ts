@@ -17,6 +17,9 @@ const dark: MantineColorsTuple = [
   ...(['#20242d', '#181b22', '#12141a', '#0c0e12'] as const),
 ];
 
+/** Text runs in the direction of what is typed. The prop `dir` would set that of the box around the input. */
+const OWN_DIRECTION = { input: { dir: 'auto' } };
+
 export const theme = createTheme({
   colors: { accent, gray, dark },
   primaryColor: 'accent',
@@ -35,7 +38,8 @@ export const theme = createTheme({
     Button: { defaultProps: { size: 'xs', component: SteadyButton } },
     Anchor: { defaultProps: { inherit: true } },
     Text: { defaultProps: { size: 'sm' } },
-    TextInput: { defaultProps: { size: 'sm' } },
+    TextInput: { defaultProps: { size: 'sm', attributes: OWN_DIRECTION } },
+    Textarea: { defaultProps: { attributes: OWN_DIRECTION } },
     Table: { defaultProps: { verticalSpacing: 6, horizontalSpacing: 'sm', highlightOnHover: true } },
     Notification: { defaultProps: { closeButtonProps: { 'aria-label': 'Close' } } },
   },

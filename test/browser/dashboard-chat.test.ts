@@ -38,6 +38,7 @@ describeInBrowser('the chat', () => {
     await said(page, 'One.');
     await page.waitForURL(/\/chat\/[\w-]{36}\/[\w-]{36}$/);
     const session = page.url();
+    await expect.poll(() => page.title()).toBe(`Chat with Clerk · #${session.slice(-4)} · Perdura`);
     await say(page, 'Second.');
     await said(page, 'Two.');
     expect(page.url()).toBe(session);

@@ -200,6 +200,7 @@ describeInBrowser('an evaluation', () => {
     expect(await faultsOf(page)).toEqual([]);
     await button(page, 'Start').press('Enter');
     await heading(page, 'Evaluation of Geographer').waitFor();
+    expect(await page.title()).toMatch(/^Evaluation of Geographer · #\w{4} · Perdura$/);
     await expect.poll(() => fact(page, 'Status').innerText(), { timeout: 60_000 }).toBe('completed');
     expect(await fact(page, 'Pass rate').innerText()).toBe('66.6 %');
     expect(await fact(page, 'Passed').innerText()).toBe('2 of 3');

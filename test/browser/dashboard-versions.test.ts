@@ -109,6 +109,7 @@ describeInBrowser('two runs', () => {
     await dialog.getByRole('button', { name: 'Compare', exact: true }).click();
     await page.getByRole('heading', { name: 'Compare runs' }).waitFor();
     expect(page.url()).toContain(`/runs/compare?ids=${runs[0]},${runs[1]}`);
+    expect(await page.title()).toBe(`Compare #${runs[0]?.slice(-4)} #${runs[1]?.slice(-4)} · Perdura`);
     const figures = page.getByRole('group', { name: 'figures' });
     await expect.poll(() => figures.getByRole('row', { name: 'Version' }).innerText()).toMatch(/Version 1\s+Version 3$/);
     expect(await figures.getByRole('row', { name: 'Tool calls' }).innerText()).toMatch(/1 call\s+0 calls$/);

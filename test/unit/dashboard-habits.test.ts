@@ -61,10 +61,7 @@ it('guards every form and field that holds text', () => {
     // A question asked before anything can be typed, a file, and what filters a list.
     'shell/sign-in.tsx',
     'transfer/transfer.tsx',
-    'resources/pages.tsx',
     'ui/filter-bar.tsx',
-    'inbox/inbox-page.tsx',
-    'audit/audit.tsx',
     // The state of these is guarded where it is held: in form.tsx, make-page.tsx and bench.tsx.
     'resources/controls.tsx',
     'resources/guarded-tools.tsx',

@@ -345,6 +345,10 @@ describe('the page of a workflow', () => {
   });
 
   const form = (more: object) => the.render(the.PromptForm, { props: { workflow: { ...workflow, ...more } } });
+  it('takes a prompt in the direction of its text', () => {
+    expect(form({})).toMatch(/<textarea[^>]* dir="auto"/);
+  });
+
   it('asks what to do with a prompt only while a run is in progress, and names what happens otherwise', () => {
     const options = (html: string) => [...html.matchAll(/<option[^>]*>([^<]*)</g)].map(([, option]) => option);
     for (const status of ['running', 'waiting'])

@@ -202,6 +202,13 @@ describe('the usage of a period', () => {
     expect(shown([row({ unpriced: 1 })])).toContain('$7.50, without 1 run that lack a price Cost');
   });
 
+  it('always has a period, but not always a measure', () => {
+    const html = the.render(the.Usage, { replies: {} });
+    const readOptions = (name: string) => toText(html.match(new RegExp(`<select[^>]* name="${name}".*?</select>`))?.[0] ?? '');
+    expect(readOptions('days')).toBe('last day last 7 days last 30 days last 90 days');
+    expect(readOptions('measure')).toMatch(/^usual /);
+  });
+
   it('of further groups is that of all others', () => {
     expect(shown([row({}), row({ key: null, label: null })])).toMatch(/Office .*all others /);
   });

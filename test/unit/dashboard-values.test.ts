@@ -222,7 +222,8 @@ describe('the choices of a field', () => {
 
   it('are the options in words, and an empty one unless the contract has a default', () => {
     expect(choices({ fallback: 'b' })).toEqual(both);
-    expect(choices({ required: true })).toEqual([{ value: '', label: '—' }, ...both]);
+    expect(choices({})).toEqual([{ value: '', label: '—' }, ...both]);
+    expect(choices({ required: true })).toEqual([{ value: '', label: 'Choose …' }, ...both]);
     expect(choices({ nullable: true, fallback: null, none: 'model default' })).toEqual([
       { value: '', label: 'model default' },
       ...both,

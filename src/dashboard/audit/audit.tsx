@@ -1,9 +1,10 @@
-import { Anchor, Button, Group, Text, TextInput, type TextInputProps } from '@mantine/core';
+import { Anchor, Text } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { type AuditEntry, audit } from '../../contracts/audit.ts';
 import { useRefusal } from '../api/may.ts';
 import { useList } from '../api/queries.ts';
 import { toTaskQuery } from '../runs/task-query.ts';
+import { FilterBar, type FilterField } from '../ui/filter-bar.tsx';
 import { useFilters } from '../ui/filters.ts';
 import { type Column, ListTable } from '../ui/list.tsx';
 import { Page } from '../ui/page.tsx';
@@ -27,7 +28,7 @@ function Entries() {
       <Text c="dimmed">
         Every request that did more than read, newest first, also if it was refused. Click on a value to filter by it.
       </Text>
-      <Filters wanted={filter_state} />
+      <FilterBar fields={toFilterFields(filter_state.filters)} wanted={filter_state} />
       <ListTable
         query={query}
         columns={auditColumns(filter_state)}
@@ -39,32 +40,14 @@ function Entries() {
   );
 }
 
-function Filters({ wanted: { filters, filtered, set, clear } }: { wanted: Wanted }) {
-  const input = (name: string, label: string, props: TextInputProps = {}) => (
-    <TextInput
-      label={label}
-      size="xs"
-      value={filters[name] ?? ''}
-      onChange={(event) => set(name, event.currentTarget.value)}
-      {...props}
-    />
-  );
-  return (
-    <Group align="end" gap="sm">
-      {input('principal', 'Person', { placeholder: 'github:583231' })}
-      {input('operation', 'Action', { placeholder: 'create_agent' })}
-      {input('resource_type', 'Resource', { placeholder: 'agents' })}
-      {input('resource_id', 'ID of the resource')}
-      {input('from', 'From', { type: 'date', max: filters.to })}
-      {input('to', 'To', { type: 'date', min: filters.from })}
-      {filtered && (
-        <Button variant="default" onClick={clear}>
-          Clear filters
-        </Button>
-      )}
-    </Group>
-  );
-}
+const toFilterFields = ({ from, to }: Record<string, string>): FilterField[] => [
+  { name: 'principal', label: 'Person', placeholder: 'e.g. github:583231' },
+  { name: 'operation', label: 'Action', placeholder: 'e.g. create_agent', pinned: true },
+  { name: 'resource_type', label: 'Resource', placeholder: 'e.g. agents' },
+  { name: 'resource_id', label: 'ID of the resource' },
+  { name: 'from', label: 'From', type: 'date', max: to, pinned: true },
+  { name: 'to', label: 'To', type: 'date', min: from, pinned: true },
+];
 
 export const auditColumns = ({ set }: Pick<Wanted, 'set'>): Column<AuditEntry>[] => {
   const by = (name: string, value: string, shown = value) => (
@@ -81,7 +64,7 @@ export const auditColumns = ({ set }: Pick<Wanted, 'set'>): Column<AuditEntry>[]
     </Anchor>
   );
   return [
-    { label: 'Time', show: ({ at }) => <When at={at} exact /> },
+    { label: 'Time', card: 'aside', show: ({ at }) => <When at={at} exact /> },
     {
       label: 'Person',
       show: ({ principal, login, service_key_id }) => (
@@ -95,16 +78,16 @@ export const auditColumns = ({ set }: Pick<Wanted, 'set'>): Column<AuditEntry>[]
         </>
       ),
     },
-    { label: 'Action', show: ({ operation }) => by('operation', operation) },
+    { label: 'Action', card: 'lead', show: ({ operation }) => by('operation', operation) },
     {
       label: 'Resource',
       show: ({ resource_type, resource_id, made_id }) => {
         const id = resource_id ?? made_id;
         return (
-          <>
+          <div>
             {by('resource_type', resource_type)}
             {id && by('resource_id', id)}
-          </>
+          </div>
         );
       },
     },

@@ -4,6 +4,7 @@ import { chat } from '../../contracts/chat.ts';
 import { useRead } from '../api/queries.ts';
 import { Picker } from '../resources/pickers.tsx';
 import { useNames } from '../resources/references.ts';
+import { shortId } from '../runs/run-name.ts';
 import { FormLink } from '../ui/form-link.tsx';
 import { Page } from '../ui/page.tsx';
 import { Empty, Loaded } from '../ui/states.tsx';
@@ -14,9 +15,11 @@ export default function Chat() {
   const { agent_id, session_id } = useParams();
   const navigate = useNavigate();
   const { options, loading, nameOf } = useNames('agent');
+  const title = agent_id ? `Chat with ${nameOf(agent_id)}` : 'Chat';
   return (
     <Page
-      title={agent_id ? `Chat with ${nameOf(agent_id)}` : 'Chat'}
+      title={title}
+      tab={session_id ? `${title} · ${shortId(session_id)}` : title}
       actions={
         agent_id && (
           <Button variant="default" component={Link} to={`/chat/${agent_id}`}>

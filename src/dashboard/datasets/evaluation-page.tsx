@@ -3,6 +3,7 @@ import { Link, useParams } from 'react-router';
 import { datasets } from '../../contracts/datasets.ts';
 import { type EvaluationDetail, evaluations, type Grader } from '../../contracts/evaluations.ts';
 import { useAct, useRead } from '../api/queries.ts';
+import { shortId } from '../runs/run-name.ts';
 import { RunVersion } from '../runs/run-version.tsx';
 import { formatDuration, formatRate } from '../ui/figures.ts';
 import { useLiveText } from '../ui/live.tsx';
@@ -18,9 +19,11 @@ export default function EvaluationPage() {
   const { id = '', run_id = '' } = useParams();
   const dataset = useRead(datasets.get, { params: { id } });
   const query = useRead(evaluations.get, { params: { id, run_id } });
+  const title = query.data ? `Evaluation of ${query.data.workflow_title ?? 'a workflow'}` : 'Evaluation';
   return (
     <Page
-      title={query.data ? `Evaluation of ${query.data.workflow_title ?? 'a workflow'}` : 'Evaluation'}
+      title={title}
+      tab={`${title} · ${shortId(run_id)}`}
       parent={{ to: `/datasets/${id}?tab=evaluations`, title: dataset.data?.name ?? 'Dataset' }}
     >
       <Loaded query={query} what="Loading the evaluation">

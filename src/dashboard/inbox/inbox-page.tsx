@@ -1,4 +1,3 @@
-import { Button, Group, NativeSelect, TextInput } from '@mantine/core';
 import { INBOX_KINDS, inbox } from '../../contracts/inbox.ts';
 import { useClient } from '../api/context.tsx';
 import { useList } from '../api/queries.ts';
@@ -6,6 +5,7 @@ import { useNames } from '../resources/references.ts';
 import { APPROVE, listApprovals } from '../runs/bulk-work.ts';
 import { ReviewButton } from '../runs/review.tsx';
 import { SelectionBar, selectColumn, useSelection } from '../runs/selection.tsx';
+import { FilterBar, type FilterField } from '../ui/filter-bar.tsx';
 import { useFilters } from '../ui/filters.ts';
 import { ListTable } from '../ui/list.tsx';
 import { Page } from '../ui/page.tsx';
@@ -40,30 +40,13 @@ export default function InboxPage() {
   );
 }
 
-function InboxFilters({ wanted: { filters, filtered, set, clear } }: { wanted: ReturnType<typeof useFilters> }) {
-  const selects = [
-    ['kind', 'Waits for', INBOX_KINDS.map((value) => ({ value, label: KIND_NAMES[value] }))],
-    ['workflow_id', 'Workflow', useNames('workflow').options],
-    ['agent_id', 'Agent', useNames('agent').options],
-  ] as const;
-  return (
-    <Group align="end" gap="sm">
-      {selects.map(([name, label, options]) => (
-        <NativeSelect
-          key={name}
-          label={label}
-          size="xs"
-          value={filters[name] ?? ''}
-          onChange={(event) => set(name, event.currentTarget.value)}
-          data={[{ value: '', label: 'any' }, ...options]}
-        />
-      ))}
-      <TextInput label="Tool" size="xs" value={filters.tool ?? ''} onChange={(event) => set('tool', event.currentTarget.value)} />
-      {filtered && (
-        <Button variant="default" onClick={clear}>
-          Clear filters
-        </Button>
-      )}
-    </Group>
-  );
+function InboxFilters({ wanted }: { wanted: ReturnType<typeof useFilters> }) {
+  const kinds = INBOX_KINDS.map((value) => ({ value, label: KIND_NAMES[value] }));
+  const fields: FilterField[] = [
+    { name: 'kind', label: 'Waits for', options: kinds, pinned: true },
+    { name: 'workflow_id', label: 'Workflow', options: useNames('workflow').options, pinned: true },
+    { name: 'agent_id', label: 'Agent', options: useNames('agent').options, pinned: true },
+    { name: 'tool', label: 'Tool', pinned: true },
+  ];
+  return <FilterBar fields={fields} wanted={wanted} />;
 }

@@ -11,6 +11,7 @@ import { KIND_NAMES, toReason } from './reasons.ts';
 export const INBOX_COLUMNS: Column<InboxItem>[] = [
   {
     label: 'Waits for',
+    card: 'line',
     className: 'wrapped',
     show: (item) => (
       <div>
@@ -31,17 +32,18 @@ export const INBOX_COLUMNS: Column<InboxItem>[] = [
   },
   {
     label: 'Run',
+    card: 'lead',
     show: ({ task_id, workflow_title, agent_name, prompt }) => (
       <div>
-        <Anchor component={Link} to={`/tasks/${task_id}`} className="clip clip-short">
+        <Anchor component={Link} to={`/tasks/${task_id}`} className="clip clip-short" dir="auto">
           {workflow_title ?? agent_name}
         </Anchor>
-        <Text size="xs" c="dimmed" className="clip clip-short" title={prompt}>
+        <Text size="xs" c="dimmed" className="clip clip-short" dir="auto" title={prompt}>
           {shortenPrompt(prompt, 300)}
         </Text>
       </div>
     ),
   },
-  { label: 'Waiting since', show: ({ waiting_since }) => <When at={waiting_since} /> },
-  { label: 'Decision', is_obvious: true, show: (item) => <Decide item={item} /> },
+  { label: 'Waiting since', card: 'aside', show: ({ waiting_since }) => <When at={waiting_since} /> },
+  { label: 'Decision', className: 'decision', card: 'line', is_obvious: true, show: (item) => <Decide item={item} /> },
 ];

@@ -91,6 +91,8 @@ function Count({ status }: { status: (typeof TASK_STATUSES)[number] }) {
 const NAMES: Record<string, string> = {
   database: 'Database',
   engine: 'Engine (Temporal)',
+  'engine setup': 'Engine setup',
+  workers: 'Workers',
   bus: 'Event bus',
   migrations: 'Migrations',
   tools: 'Tools',

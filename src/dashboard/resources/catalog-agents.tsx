@@ -38,7 +38,7 @@ export const AGENTS: EditableScreen = {
       label: 'Custom tools',
       description: 'The default runtime ignores them. Choose a provider to use them.',
     },
-    builtin_tools: { control: 'references', of: 'builtin_tool', description: undefined },
+    builtin_tools: { label: 'Built-in tools', control: 'references', of: 'builtin_tool', description: undefined },
     knowledge_source_ids: { control: 'references', of: 'knowledge_source' },
     knowledge_tags: { description: 'Adds the sources with any of these tags.' },
     mcp_server_tags: { description: 'Adds the servers with any of these tags.', label: 'MCP server tags' },

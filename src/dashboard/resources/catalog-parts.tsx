@@ -166,7 +166,7 @@ export const TOKENS: EditableScreen = {
 export const KNOWLEDGE_SOURCES: EditableScreen = {
   title: 'Knowledge sources',
   noun: 'source',
-  about: 'Collections that agents search. A builtin source stores its items in Perdura.',
+  about: 'Collections that agents search. A built-in source stores its items in Perdura.',
   endpoints: knowledgeSources,
   exported: transfers.knowledge_source.exportOne,
   create: KnowledgeSourceCreate,
@@ -179,7 +179,7 @@ export const KNOWLEDGE_SOURCES: EditableScreen = {
 export const KNOWLEDGE_ITEMS: EditableScreen = {
   title: 'Knowledge items',
   noun: 'item',
-  about: 'Texts of a builtin source, split into passages and searched by keywords and by meaning.',
+  about: 'Texts of a built-in source, split into passages and searched by keywords and by meaning.',
   endpoints: knowledgeItems,
   create: KnowledgeItemCreate,
   update: KnowledgeItemUpdate,

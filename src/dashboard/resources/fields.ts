@@ -213,7 +213,7 @@ export const variantAbout = ({ variants = {} }: Field, type: unknown): string | 
   variants[type as string] && toFields(variants[type as string]!).find(({ name }) => name === 'type')?.description;
 
 /** Returns the option that leaves a field empty. */
-export const emptyChoice = ({ none }: Field) => ({ value: '', label: none ?? '—' });
+export const emptyChoice = ({ none, required }: Field) => ({ value: '', label: none ?? (required ? 'Choose …' : '—') });
 
 /** Returns the options of a field from which one is chosen. */
 export const fieldChoices = (field: Field) => [

@@ -1,4 +1,4 @@
-import { Anchor, Group, NativeSelect, Stack, Text, TextInput } from '@mantine/core';
+import { Anchor, Stack, Text } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
 import { useMemo, useState } from 'react';
@@ -7,6 +7,7 @@ import { useAct, useList, useRead } from '../api/queries.ts';
 import { Confirm } from '../ui/confirm.tsx';
 import { CopyableId } from '../ui/copy.tsx';
 import { DownloadButton } from '../ui/download.tsx';
+import { FilterChip, SearchField } from '../ui/filter-bar.tsx';
 import { useFilters } from '../ui/filters.ts';
 import { FormLink } from '../ui/form-link.tsx';
 import { ListTable } from '../ui/list.tsx';
@@ -48,10 +49,12 @@ function List({ slug, resource }: { slug: string; resource: ResourceScreen }) {
       {`New ${noun}`}
     </FormLink>
   );
+  const unfiltered = !filter_state.filtered;
+  // The box of an empty list has the button.
   const actions = (
     <>
       {Actions && <Actions />}
-      {create}
+      {!(unfiltered && query.items?.length === 0) && create}
     </>
   );
   return (
@@ -63,10 +66,10 @@ function List({ slug, resource }: { slug: string; resource: ResourceScreen }) {
         columns={[nameColumn(slug, resource), ...columns]}
         label={title.toLowerCase()}
         empty={
-          filter_state.filtered ? (
-            <Empty>No match. Change the search or the filters.</Empty>
-          ) : (
+          unfiltered ? (
             <Empty title={`No ${noun} yet.`} example={EXAMPLES[slug]} action={create} />
+          ) : (
+            <Empty>No match. Change the search or the filters.</Empty>
           )
         }
       />
@@ -78,7 +81,7 @@ const nameColumn = (slug: string, resource: ResourceScreen) => ({
   label: 'Name',
   show: (record: Stored) => (
     <>
-      <Anchor component={Link} to={`/${slug}/${record.id}`}>
+      <Anchor component={Link} to={`/${slug}/${record.id}`} dir="auto">
         {formatName(resource, record)}
       </Anchor>
       <NeedsMark needs={record.needs} />
@@ -88,14 +91,8 @@ const nameColumn = (slug: string, resource: ResourceScreen) => ({
 
 function Filters({ resource, wanted: { filters, set } }: { resource: ResourceScreen; wanted: ReturnType<typeof useFilters> }) {
   return (
-    <Group align="end" gap="sm">
-      <TextInput
-        label="Search"
-        size="xs"
-        type="search"
-        value={filters.q ?? ''}
-        onChange={(event) => set('q', event.currentTarget.value)}
-      />
+    <div className="filter-bar">
+      <SearchField placeholder="part of the name or description" value={filters.q ?? ''} onChange={(value) => set('q', value)} />
       {resource.filters?.map((filter) => (
         <FilterSelect
           key={filter.name}
@@ -104,22 +101,14 @@ function Filters({ resource, wanted: { filters, set } }: { resource: ResourceScr
           onChange={(value) => set(filter.name, value)}
         />
       ))}
-    </Group>
+    </div>
   );
 }
 
 function FilterSelect({ filter, value, onChange }: { filter: ScreenFilter; value: string; onChange(value: string): void }) {
   const names = useNames('of' in filter ? filter.of : 'agent', { enabled: 'of' in filter });
   const options = 'of' in filter ? names.options : filter.options.map((option) => ({ value: option, label: option }));
-  return (
-    <NativeSelect
-      label={filter.label}
-      size="xs"
-      value={value}
-      onChange={(event) => onChange(event.currentTarget.value)}
-      data={[{ value: '', label: 'any' }, ...options]}
-    />
-  );
+  return <FilterChip field={{ name: filter.name, label: filter.label, options }} value={value} onChange={onChange} />;
 }
 
 export function CreatePage() {

@@ -26,13 +26,14 @@ import {
   transcriptText,
 } from './compared.ts';
 import { RunCost } from './run-cost.tsx';
+import { shortId } from './run-name.ts';
 
 /** The page that compares runs: their figures, steps and texts. */
 export default function Compare() {
   const { filters } = useFilters();
   const ids = parseIds(filters.ids);
   return (
-    <Page title="Compare runs" parent={{ to: '/tasks', title: 'Tasks' }}>
+    <Page title="Compare runs" tab={['Compare', ...ids.map(shortId)].join(' ')} parent={{ to: '/tasks', title: 'Tasks' }}>
       {ids.length < 2 ? (
         <Empty>Choose at least two runs: open a run and press Compare with …</Empty>
       ) : (

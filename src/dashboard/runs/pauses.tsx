@@ -116,7 +116,6 @@ function Approval({ task, call }: Paused) {
       <Code label={`Arguments of ${call.name}`}>{call.arguments}</Code>
       <TextInput
         label="Message to the model if you deny (optional)"
-        dir="auto"
         value={message}
         onChange={(event) => setMessage(event.currentTarget.value)}
       />

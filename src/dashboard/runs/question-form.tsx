@@ -132,7 +132,6 @@ function Field({ name, field, required, value, change, error }: FieldProps) {
   return (
     <TextInput
       {...input_props}
-      dir="auto"
       withAsterisk={required}
       type={inputType(field)}
       value={value}

@@ -12,6 +12,7 @@ import {
   FileText,
   Inbox,
   Key,
+  Keyboard,
   KeyRound,
   LayoutDashboard,
   Library,
@@ -55,6 +56,7 @@ const ICONS: Record<string, LucideIcon> = {
   '/transfer': ArrowLeftRight,
   '/audit': ScrollText,
   '/system': Activity,
+  '/shortcuts': Keyboard,
 };
 
 /** Returns the icon of a screen, by its address or that of a record on it. */

@@ -7,6 +7,7 @@ import { useScopes } from '../api/may.ts';
 import { useRead } from '../api/queries.ts';
 import { useNames } from '../resources/references.ts';
 import { shortenPrompt } from '../ui/prompt.ts';
+import { findScreenIcon } from './icons.ts';
 import { PALETTE_KEYS } from './keys.ts';
 import { filterLinks, NAVIGATION } from './navigation.ts';
 
@@ -19,7 +20,10 @@ export function Palette() {
   const [search] = useDebouncedValue(query.trim(), 250);
   const [opened, setOpened] = useState(false);
   const navigate = useNavigate();
-  const go = (id: string, label: string, to: string): SpotlightActionData => ({ id, label, onClick: () => void navigate(to) });
+  const go = (id: string, label: string, to: string): SpotlightActionData => {
+    const Icon = findScreenIcon(to);
+    return { id, label, leftSection: <Icon size={16} aria-hidden />, onClick: () => void navigate(to) };
+  };
   const workflows = useNames('workflow', { enabled: opened });
   const agents = useNames('agent', { enabled: opened });
   const datasets = useNames('dataset', { enabled: opened });
@@ -65,7 +69,7 @@ export function Palette() {
       maxHeight="60vh"
       nothingFound="Nothing found"
       attributes={{ content: { 'aria-label': 'Go to' } }}
-      searchProps={{ placeholder: 'Go to a screen, a workflow, an agent or a run', 'aria-label': 'Go to' }}
+      searchProps={{ placeholder: 'Screen, workflow, agent or run', 'aria-label': 'Go to' }}
     />
   );
 }

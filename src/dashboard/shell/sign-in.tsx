@@ -3,6 +3,7 @@ import { type FormEvent, useEffect, useState } from 'react';
 import { useSession } from '../api/context.tsx';
 import type { Session } from '../api/session.ts';
 import { Dialog } from '../ui/dialog.tsx';
+import { BrandMark } from '../ui/mark.tsx';
 import { checkToken } from './check-token.ts';
 
 /** The page of a browser in which nobody has signed in. */
@@ -12,8 +13,9 @@ export function SignIn() {
   }, []);
   return (
     <Stack component="main" align="center" justify="center" mih="100vh" p="md">
-      <Paper withBorder p="xl" w="100%" maw={440}>
+      <Paper withBorder radius="var(--radius-l)" p="xl" w="100%" maw={440}>
         <Stack>
+          <BrandMark size={36} />
           <Title order={1}>Sign in to Perdura</Title>
           <SignInForm />
         </Stack>

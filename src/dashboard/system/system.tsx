@@ -35,8 +35,7 @@ function Parts() {
       {({ version, at, checks, workers, queues, runs, storage, failures }) => (
         <>
           <Text c="dimmed">
-            Perdura {version}, read <When at={at} />. A part that cannot be read names the reason, and the others are still
-            shown.
+            Perdura {version}, read <When at={at} />. A part that cannot be read names the reason, and the others are still shown.
           </Text>
           <Section title="Services">
             <ColumnTable rows={checks} columns={checkColumns} label="services" toKey={({ name }) => name} stacks />

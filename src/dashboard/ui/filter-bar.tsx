@@ -12,8 +12,12 @@ export interface FilterField {
   type?: 'text' | 'date' | 'number';
   min?: string | number | undefined;
   max?: string | undefined;
+  /** An example of a value that is typed. */
+  placeholder?: string;
   /** True if the chip is there without a value too. */
   pinned?: boolean;
+  /** True if one of the options is always chosen. */
+  required?: boolean;
 }
 
 interface FilterBarProps {
@@ -37,20 +41,7 @@ export function FilterBar({ fields, wanted: { filters, filtered, set, clear }, s
   };
   return (
     <div className="filter-bar">
-      {search !== undefined && (
-        <TextInput
-          label="Search"
-          labelProps={{ className: 'visually-hidden' }}
-          className="filter-search"
-          size="xs"
-          type="search"
-          dir="auto"
-          leftSection={<Search size={14} aria-hidden />}
-          placeholder={search}
-          value={filters.q ?? ''}
-          onChange={(event) => set('q', event.currentTarget.value)}
-        />
-      )}
+      {search !== undefined && <SearchField placeholder={search} value={filters.q ?? ''} onChange={(value) => set('q', value)} />}
       {visible.map((field) => (
         <FilterChip
           key={field.name}
@@ -95,6 +86,28 @@ export function FilterBar({ fields, wanted: { filters, filtered, set, clear }, s
   );
 }
 
+interface SearchFieldProps {
+  placeholder: string;
+  value: string;
+  onChange(value: string): void;
+}
+
+export function SearchField({ placeholder, value, onChange }: SearchFieldProps) {
+  return (
+    <TextInput
+      label="Search"
+      labelProps={{ className: 'visually-hidden' }}
+      className="filter-search"
+      size="xs"
+      type="search"
+      leftSection={<Search size={14} aria-hidden />}
+      placeholder={placeholder}
+      value={value}
+      onChange={(event) => onChange(event.currentTarget.value)}
+    />
+  );
+}
+
 const MENU_CLOSES_MS = 50;
 
 interface FilterChipProps {
@@ -109,7 +122,7 @@ interface FilterChipProps {
 
 /** One filter: its name, its value, which can be changed in place, and a button that removes it. */
 export function FilterChip({ field, value, focused = false, onChange, remove }: FilterChipProps) {
-  const { name, label, options, type, min, max, pinned = false } = field;
+  const { name, label, options, type, min, max, placeholder, pinned = false, required = false } = field;
   const id = useId();
   const holder = useRef<HTMLSpanElement>(null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: only a chip that was just added takes the focus
@@ -121,11 +134,11 @@ export function FilterChip({ field, value, focused = false, onChange, remove }: 
   }, []);
   const change = (event: { currentTarget: { value: string } }) => onChange(event.currentTarget.value);
   return (
-    <span className="chip" data-set={value !== ''} ref={holder}>
+    <span className="chip" data-set={required ? 'always' : value !== ''} ref={holder}>
       <label htmlFor={id}>{label}</label>
       {options ? (
         <select id={id} name={name} value={value} onChange={change}>
-          {!options.some((option) => option.value === '') && <option value="">any</option>}
+          {!required && !options.some((option) => option.value === '') && <option value="">any</option>}
           {options.map((option) => (
             <option key={option.value} value={option.value}>
               {option.label}
@@ -133,7 +146,18 @@ export function FilterChip({ field, value, focused = false, onChange, remove }: 
           ))}
         </select>
       ) : (
-        <input id={id} name={name} type={type ?? 'text'} step="any" min={min} max={max} value={value} onChange={change} />
+        <input
+          id={id}
+          name={name}
+          type={type ?? 'text'}
+          dir="auto"
+          step="any"
+          min={min}
+          max={max}
+          placeholder={placeholder}
+          value={value}
+          onChange={change}
+        />
       )}
       {remove && (value !== '' || !pinned) && (
         <button type="button" title={`Remove the filter ${label}`} onClick={remove}>

@@ -5,6 +5,8 @@ import { lastSeen } from './filters.ts';
 
 interface PageProps {
   title: string;
+  /** The name of the browser's tab; without it, the title. */
+  tab?: string;
   /** The parent screen, shown as a link back. */
   parent?: { to: string; title: string };
   actions?: ReactNode;
@@ -12,12 +14,12 @@ interface PageProps {
 }
 
 /** One screen. Its heading receives the focus after navigation, so that screen readers announce the screen. */
-export function Page({ title, parent, actions, children }: PageProps) {
+export function Page({ title, tab = title, parent, actions, children }: PageProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   const { pathname, key } = useLocation();
   useEffect(() => {
-    document.title = `${title} · Perdura`;
-  }, [title]);
+    document.title = `${tab} · Perdura`;
+  }, [tab]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: another address is another screen
   useEffect(() => {
     if (key !== 'default') heading.current?.focus({ preventScroll: true });

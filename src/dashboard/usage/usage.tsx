@@ -1,10 +1,11 @@
-import { Button, Group, NativeSelect, SimpleGrid, Text } from '@mantine/core';
+import { Button, SimpleGrid, Text } from '@mantine/core';
 import { lazy, Suspense } from 'react';
 import { me } from '../../contracts/me.ts';
 import { USAGE_GROUPS, type UsageRow, usage } from '../../contracts/usage.ts';
 import { useRead } from '../api/queries.ts';
 import { saveText } from '../ui/download.tsx';
 import { formatCost, formatCount, formatNumber, formatShare } from '../ui/figures.ts';
+import { FilterChip } from '../ui/filter-bar.tsx';
 import { useFilters } from '../ui/filters.ts';
 import { ColumnTable } from '../ui/list.tsx';
 import { Page, Section } from '../ui/page.tsx';
@@ -104,21 +105,19 @@ function Filters({ wanted: { filters, set } }: { wanted: Wanted }) {
   const { data } = useRead(me.get);
   const by = USAGE_GROUPS.filter((group) => group !== 'owner' || filters.scope === 'all');
   const select = (name: string, label: string, options: Record<string, string>, fallback: string) => (
-    <NativeSelect
-      label={label}
-      size="xs"
+    <FilterChip
+      field={{ name, label, options: Object.entries(options).map(([value, text]) => ({ value, label: text })), required: true }}
       value={filters[name] ?? fallback}
-      onChange={(event) => set(name, event.currentTarget.value)}
-      data={Object.entries(options).map(([value, text]) => ({ value, label: text }))}
+      onChange={(value) => set(name, value)}
     />
   );
   return (
-    <Group align="end" gap="sm">
+    <div className="filter-bar">
       {select('days', 'Period', PERIODS, '7')}
       {select('by', 'Grouped by', Object.fromEntries(by.map((group) => [group, group])), parseFilters(filters).by)}
       {select('measure', 'Chart', CHARTS, '')}
       {data?.is_admin && select('scope', 'Runs of', { mine: 'me', all: 'everybody' }, 'mine')}
-    </Group>
+    </div>
   );
 }
 

@@ -36,7 +36,7 @@ export async function freshInstallation(): Promise<TestInstallation> {
 
 export const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
 export const awaitCompletion = (page: Page) =>
-  page.locator('.panel .status').getByText('completed', { exact: true }).first().waitFor();
+  page.locator('.run-bar .status').getByText('completed', { exact: true }).first().waitFor();
 
 export async function signIn(page: Page, url: string, path = '/'): Promise<void> {
   show(page);

@@ -82,7 +82,7 @@ function UploadItemForm() {
       <Picker
         kind="knowledge_source"
         label="Source"
-        placeholder="Choose a builtin source"
+        placeholder="Choose a built-in source"
         value={source_id}
         onChange={setSource}
         required
