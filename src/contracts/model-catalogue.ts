@@ -138,5 +138,6 @@ export const modelCatalogue = {
       'minute. Returns it, also if none was stored.',
     reply: CatalogueInUse,
     refuses: [412],
+    shared: true,
   }),
 };
