@@ -288,6 +288,14 @@ describe('a test of an alert', () => {
     expect(await eventsOf(id)).toEqual([]);
   });
 
+  it('sends few messages at a time', async () => {
+    const people = Array.from({ length: 23 }, (_, at) => `p${at}@example.com`);
+    const { id } = await create({ channels: [{ type: 'email', to: people }] });
+    const { results } = await here.alice.ok(here.alice.post(`/api/alerts/${id}/test`));
+    expect(results.map(({ to, delivered }: any) => [to, delivered])).toEqual(people.map((address) => [address, true]));
+    expect(smtp.mostAtATime()).toBeLessThanOrEqual(10);
+  });
+
   it('needs an address', async () => {
     const { id } = await create({});
     expect(await here.alice.post(`/api/alerts/${id}/test`)).toMatchObject({ status: 409, body: { code: 'no_channel' } });
