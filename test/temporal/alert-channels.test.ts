@@ -233,6 +233,20 @@ describe('an alert by e-mail', () => {
     expect(await mailer.send(mail, new AbortController().signal)).toMatchObject({ delivered: false, retry: true });
     await silent.stop();
   });
+
+  it('is not taken by a slow server after it was given up, since it is sent again', async () => {
+    const slow = await startSmtpReceiver();
+    slow.dawdle(150);
+    const mailer = createMailer({ url: `smtp://${slow.address}`, from: 'a@example.com', recipients: [], timeout_ms: 400 });
+    const mail = { id: 'x', to: 'b@example.com', at: new Date(), subject: 's', text: 't' };
+    expect(await mailer.send(mail, new AbortController().signal)).toEqual({
+      ...{ delivered: false, response_status: null, retry: true },
+      error: 'The mail server did not take it: it did not answer in time',
+    });
+    await until('the end of the connection', async () => slow.isUnused());
+    expect(slow.mails).toEqual([]);
+    await slow.stop();
+  });
 });
 
 describe('the address of a channel', () => {

@@ -18,6 +18,7 @@ export async function startSmtpReceiver() {
   const answers: string[] = [];
   const sockets = new Set<Socket>();
   let silent = false;
+  let delay_ms = 0;
   let open = 0;
   let most_open = 0;
   const server = createServer((socket) => {
@@ -30,7 +31,7 @@ export async function startSmtpReceiver() {
       on_its_way = false;
     };
     socket.on('close', () => sockets.delete(socket) && arrived()).on('error', () => {});
-    const say = (line: string) => void (silent || socket.write(`${line}\r\n`));
+    const say = (line: string) => void (silent || setTimeout(() => socket.write(`${line}\r\n`), delay_ms));
     let draft: Mail = empty();
     let body: string[] | null = null;
     say('220 receiver ESMTP');
@@ -74,6 +75,11 @@ export async function startSmtpReceiver() {
     silence() {
       silent = true;
     },
+    /** Makes it answer each command after some time. */
+    dawdle(ms: number) {
+      delay_ms = ms;
+    },
+    isUnused: () => sockets.size === 0,
     async stop() {
       for (const socket of sockets) socket.destroy();
       server.close();
