@@ -40,14 +40,15 @@ const Redis = z
 const Smtp = z
   .string()
   .refine(
-    (text) => /^smtps?:$/.test(getProtocol(text)),
-    'smtp://user:password@host:587 or, with TLS from the start, smtps://host:465',
+    (text) => /^smtps?:$/.test(getProtocol(text)) && new URL(text).hostname !== '' && isDecodable(new URL(text).password),
+    'smtp://user:password@host:587 or, with TLS from the start, smtps://host:465, with a % of the password written as %25',
   );
 const HostAndPort = z
   .string()
   .regex(/^(\[[\da-f:]+\]|[^\s:/]+)(:\d{1,5})?$/i, 'host:port, such as localhost:7233')
   .transform((text) => (/:\d+$/.test(text) ? text : `${text}:7233`));
 
+const isDecodable = (text: string): boolean => !/%(?![\da-f]{2})/i.test(text);
 const getProtocol = (text: string): string => (URL.canParse(text) ? new URL(text).protocol : '');
 
 /** The port of the API if PERDURA_PORT is not set; `npm start` takes the next free one if this is taken. */
@@ -266,15 +267,17 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
   const result = Environment.safeParse(set);
   if (result.success) return result.data;
   const { issues } = result.error;
-  throw new Error(issues.map((issue) => describeIssue(issue, String(set[String(issue.path[0])]))).join('\n'));
+  throw new Error(issues.map((issue) => describeIssue(issue, set[String(issue.path[0])])).join('\n'));
 }
 
 /** Settings whose value is or may contain a secret. */
 const HIDDEN = /KEY|SECRET|TOKEN/;
 
-function describeIssue(issue: z.core.$ZodIssue, value: string): string {
+function describeIssue(issue: z.core.$ZodIssue, value: string | undefined): string {
   const name = String(issue.path[0]);
-  const setting_text = HIDDEN.test(name) ? name : `${name}=${value.replace(/\/\/[^/@]*@/, '//…@')}`;
+  if (value === undefined) return `${name} is not set: expected ${describeExpectation(issue)}`;
+  // A password that is not encoded may contain a slash or an @.
+  const setting_text = HIDDEN.test(name) ? name : `${name}=${value.replace(/\/\/.*@/s, '//…@')}`;
   return `${setting_text} is not valid: expected ${describeExpectation(issue)}`;
 }
 

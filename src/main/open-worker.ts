@@ -27,9 +27,16 @@ export async function openWorker(
   resources.hold(unwatch, (end) => end());
   if (hasRole(config, 'runs')) await keepEngine(core, driver, resources);
   else await untilPrepared(core, driver);
-  const worker = resources.hold(await startWorker(ports, settings), (it) => it.stop());
-  resources.hold(reportWorker(core, worker), (it) => it.stop());
-  return worker;
+  const worker = await startWorker(ports, settings);
+  const reports = reportWorker(core, worker);
+  // It reports until its last step has ended. A database that does not answer must not delay its stop.
+  return resources.hold(worker, async (it) => {
+    try {
+      await it.stop();
+    } finally {
+      await reports.stop();
+    }
+  });
 }
 
 /** Reports this process and its load while it works, for the page System. */

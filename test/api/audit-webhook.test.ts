@@ -140,9 +140,13 @@ describe('the settings of the webhook', () => {
     expect(read({ AUDIT_WEBHOOK_URL: 'https://me:secret@host.example', ...secret })).toThrow(
       'AUDIT_WEBHOOK_URL=https://…@host.example is not valid',
     );
-    const needed = 'AUDIT_WEBHOOK_SECRET is not valid: expected whsec_ and at least 24 bytes in base64';
-    expect(read({ AUDIT_WEBHOOK_URL: 'https://host.example' })).toThrow(`${needed}, with which AUDIT_WEBHOOK_URL is signed`);
-    expect(read({ AUDIT_WEBHOOK_URL: 'https://host.example', AUDIT_WEBHOOK_SECRET: 'short' })).toThrow(needed);
+    const needed = 'expected whsec_ and at least 24 bytes in base64';
+    expect(read({ AUDIT_WEBHOOK_URL: 'https://host.example' })).toThrow(
+      `AUDIT_WEBHOOK_SECRET is not set: ${needed}, with which AUDIT_WEBHOOK_URL is signed`,
+    );
+    expect(read({ AUDIT_WEBHOOK_URL: 'https://host.example', AUDIT_WEBHOOK_SECRET: 'short' })).toThrow(
+      `AUDIT_WEBHOOK_SECRET is not valid: ${needed}`,
+    );
     expect(readConfig({ AUDIT_WEBHOOK_URL: 'https://host.example', ...secret }).AUDIT_WEBHOOK_URL).toBe('https://host.example');
   });
 });

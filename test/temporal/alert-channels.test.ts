@@ -233,6 +233,20 @@ describe('an alert by e-mail', () => {
     expect(await mailer.send(mail, new AbortController().signal)).toMatchObject({ delivered: false, retry: true });
     await silent.stop();
   });
+
+  it('is not taken by a slow server after it was given up, since it is sent again', async () => {
+    const slow = await startSmtpReceiver();
+    slow.dawdle(150);
+    const mailer = createMailer({ url: `smtp://${slow.address}`, from: 'a@example.com', recipients: [], timeout_ms: 400 });
+    const mail = { id: 'x', to: 'b@example.com', at: new Date(), subject: 's', text: 't' };
+    expect(await mailer.send(mail, new AbortController().signal)).toEqual({
+      ...{ delivered: false, response_status: null, retry: true },
+      error: 'The mail server did not take it: it did not answer in time',
+    });
+    await until('the end of the connection', async () => slow.isUnused());
+    expect(slow.mails).toEqual([]);
+    await slow.stop();
+  });
 });
 
 describe('the address of a channel', () => {
@@ -286,6 +300,14 @@ describe('a test of an alert', () => {
     expect(bodies()).toMatchObject([{ embeds: [{ title: 'Test of an alert' }] }]);
     expect(smtp.mails.map(({ headers }) => headers.subject)).toEqual([`Test of an alert: ${HOSTILE}`]);
     expect(await eventsOf(id)).toEqual([]);
+  });
+
+  it('sends few messages at a time', async () => {
+    const people = Array.from({ length: 23 }, (_, at) => `p${at}@example.com`);
+    const { id } = await create({ channels: [{ type: 'email', to: people }] });
+    const { results } = await here.alice.ok(here.alice.post(`/api/alerts/${id}/test`));
+    expect(results.map(({ to, delivered }: any) => [to, delivered])).toEqual(people.map((address) => [address, true]));
+    expect(smtp.mostAtATime()).toBeLessThanOrEqual(10);
   });
 
   it('needs an address', async () => {

@@ -1,5 +1,8 @@
+import { v7 as uuid } from 'uuid';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { SECRET_HOLDERS, type SecretHolder } from '../../src/domain/destinations.ts';
+import { openDatabase } from '../../src/store/database/database.ts';
+import { workerBeatStore } from '../../src/store/upkeep/worker-beats.ts';
 import { ROLES, toEvaluationId } from '../../src/temporal/names.ts';
 import { asOperator } from '../support/database/operator.ts';
 import { startTestInstallation } from '../support/installation.ts';
@@ -262,6 +265,19 @@ describe('the database role of tools workers', () => {
     'SELECT make_event_partitions(now(), now())',
   ])('is refused: %s', async (sql) => {
     await expect(as(sql)).rejects.toThrow(/permission denied/);
+  });
+
+  it('reports its worker again and again, and takes it off the list', async () => {
+    const database = openDatabase({ url: limited_url });
+    const workers = workerBeatStore(database);
+    const worker = { id: uuid(), name: '7@tools', version: '0', build_id: null, roles: ['tools'], slots: 11, disk_free: 13 };
+    const used = () => here.sql('SELECT used FROM worker_beats WHERE id = $1', worker.id);
+    await workers.beat({ ...worker, used: 2 });
+    await workers.beat({ ...worker, used: 3 });
+    expect(await used()).toEqual([{ used: 3 }]);
+    await workers.leave(worker.id);
+    expect(await used()).toEqual([]);
+    await database.close();
   });
 
   it('loses what it was given before', async () => {

@@ -22,6 +22,7 @@ describe('a setting with a value that is not valid', () => {
     ],
     ['DATABASE_URL', 'mysql://u:hidden@db/x', 'DATABASE_URL=mysql://…@db/x is not valid: expected a URL such as postgresql://'],
     ['REDIS_URL', 'redis+sentinel://a:1', 'REDIS_URL=redis+sentinel://a:1 is not valid: expected redis://host:6379 or'],
+    ['REDIS_URL', 'redis://:hidden/hunter2@redis:6379', 'REDIS_URL=redis://…@redis:6379 is not valid'],
     ['TEMPORAL_ADDRESS', 'http://temporal:7233', 'TEMPORAL_ADDRESS=http://temporal:7233 is not valid: expected host:port'],
     ['MCP_PATHS', 'data', 'MCP_PATHS=data is not valid: expected absolute paths'],
     ['WEBHOOK_SECRET', 'hunter2', 'WEBHOOK_SECRET is not valid: expected whsec_'],
@@ -30,6 +31,23 @@ describe('a setting with a value that is not valid', () => {
     expect(refusal).toContain(sentence);
     expect(refusal).not.toContain('\n');
     expect(refusal).not.toMatch(/hidden|hunter2/);
+  });
+
+  it.each([
+    ['smtp:', 'SMTP_URL=smtp: is not valid: expected smtp://user:password@host:587 or'],
+    ['smtp://u:hidden%s@mail:25', 'SMTP_URL=smtp://…@mail:25 is not valid: expected smtp://user:password@host:587 or'],
+    ['smtp://u:hidden@hunter2@mail:x', 'SMTP_URL=smtp://…@mail:x is not valid: expected smtp://user:password@host:587 or'],
+  ])('is refused without its password: SMTP_URL=%s', (SMTP_URL, sentence) => {
+    const refusal = refusalOf({ SMTP_URL, SMTP_FROM: 'alerts@example.com' });
+    expect(refusal).toContain(sentence);
+    expect(refusal).not.toMatch(/hidden|hunter2/);
+    expect(readConfig({ SMTP_URL: 'smtp://u:50%25@mail', SMTP_FROM: 'a@example.com' }).SMTP_URL).toBe('smtp://u:50%25@mail');
+  });
+
+  it('is named if it is missing', () => {
+    expect(refusalOf({ SMTP_URL: 'smtp://mail' })).toBe(
+      'SMTP_FROM is not set: expected the address from which SMTP_URL sends, such as alerts@example.com',
+    );
   });
 
   it('is named next to every other one', () => {

@@ -85,10 +85,11 @@ describe('batches of changes', () => {
   });
 });
 
-/** Serves connections in turn: each sends its changes and ends, or is refused with a status. The last stays open. */
-async function serve({ onTestFinished }: TestContext, answers: (RecordChange[] | number)[]) {
+/** Serves connections in turn: each sends its changes and ends, is refused with a status, or gets no answer. The last stays open. */
+async function serve({ onTestFinished }: TestContext, answers: (RecordChange[] | number | 'nothing')[]) {
   const server = createServer((_, response: ServerResponse) => {
     const answer = answers.shift();
+    if (answer === 'nothing') return;
     if (typeof answer === 'number') return void response.writeHead(answer).end();
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     response.write(': open\n\n');
@@ -136,6 +137,21 @@ describe('the stream of changes', () => {
     leaving.abort();
     await following;
     expect(happened.at(-1)).toBe('b');
+  });
+
+  it('is lost if it is never answered, as behind a proxy that keeps responses to itself', async (context) => {
+    const { client, leaving } = await serve(context, ['nothing', [of('b')]]);
+    const happened: string[] = [];
+    const arrived = Promise.withResolvers<void>();
+    void followChanges(client, {
+      signal: leaving.signal,
+      onOpen: () => happened.push('open'),
+      onLost: () => happened.push('lost'),
+      onChange: () => arrived.resolve(),
+      silent_ms: 500,
+    });
+    await arrived.promise;
+    expect(happened).toEqual(['lost', 'open']);
   });
 
   it('ends with the sign-in', async (context) => {

@@ -19,6 +19,9 @@ interface Services {
   sendMessage: SendMessage;
 }
 
+/** How many addresses are tried at a time: a mail server takes few connections of one client. */
+const AT_A_TIME = 10;
+
 export function alertRoutes(api: Api, { store, dollar_limits, mailer, sendMessage }: Services): void {
   const getOwn = getOwnAlert(store);
   const current = async ({ params }: { params: unknown }, caller: Caller) =>
@@ -65,12 +68,15 @@ export function alertRoutes(api: Api, { store, dollar_limits, mailer, sendMessag
     if (addresses.length === 0)
       throw conflict('The alert sends its messages nowhere; set `webhook_url` or `channels`', 'no_channel');
     const payload = toTestMessage({ ...alert, value: alert.last_value ?? 0 }, new Date().toISOString());
-    const results = addresses.map(async ({ channel, url }) => {
+    const send = async ({ channel, url }: (typeof addresses)[number]) => {
       const message = { id: uuid(), channel, url, payload, owner: caller.key };
       const { delivered, error } = await sendMessage(message, signal);
       return { channel, to: showAddress(url), delivered, error };
-    });
-    return { results: await Promise.all(results) };
+    };
+    const results = [];
+    for (let from = 0; from < addresses.length; from += AT_A_TIME)
+      results.push(...(await Promise.all(addresses.slice(from, from + AT_A_TIME).map(send))));
+    return { results };
   });
   mount(api, alerts.events, async ({ params: { id }, query }, caller) => {
     await getOwn(id, caller);

@@ -12,7 +12,12 @@ export async function serveDocs(
   { endpoints, version }: { endpoints: Endpoint[]; version: string },
 ): Promise<void> {
   const description = JSON.stringify(describeApi(endpoints, version));
-  http.get('/openapi.json', async (_request, reply) => reply.type('application/json').send(description));
+  const description_etag = computeEtag(description);
+  http.get('/openapi.json', async (request, reply) => {
+    reply.headers({ etag: description_etag, 'cache-control': 'no-cache' });
+    if (request.headers['if-none-match'] === description_etag) return reply.code(304).send();
+    return reply.type('application/json').send(description);
+  });
   http.get('/docs', async (_request, reply) => asPage(reply).type('text/html; charset=utf-8').send(REFERENCE_PAGE));
   http.get('/docs/start.js', async (_request, reply) =>
     asPage(reply).type('text/javascript; charset=utf-8').send(REFERENCE_START),

@@ -20,6 +20,7 @@ interface Following {
   onOpen(): void;
   /** Called when a connection has ended or was refused. */
   onLost(): void;
+  silent_ms?: number;
 }
 
 /**
@@ -31,11 +32,15 @@ export async function followChanges(client: Client, following: Following): Promi
   let wait = FIRST_WAIT_MS;
   let read_at = performance.now();
   while (!signal.aborted) {
-    const began = performance.now();
-    const refused = await attempt(client, following);
+    let opened_at = Number.POSITIVE_INFINITY;
+    const onOpen = () => {
+      opened_at = performance.now();
+      following.onOpen();
+    };
+    const refused = await attempt(client, { ...following, onOpen });
     if (signal.aborted || refused) return;
     onLost();
-    if (performance.now() - began > GOOD_MS) {
+    if (performance.now() - opened_at > GOOD_MS) {
       wait = FIRST_WAIT_MS;
       read_at = performance.now();
     }
@@ -48,8 +53,8 @@ export async function followChanges(client: Client, following: Following): Promi
 }
 
 /** Reads one connection to its end. True if the service no longer accepts the sign-in. */
-async function attempt(client: Client, { signal, onChange, onOpen }: Following): Promise<boolean> {
-  const silence = watchSilence();
+async function attempt(client: Client, { signal, onChange, onOpen, silent_ms = SILENT_MS }: Following): Promise<boolean> {
+  const silence = watchSilence(silent_ms);
   try {
     const response = await client.send(requestUrl(changes.stream, {}), { signal: AbortSignal.any([signal, silence.signal]) });
     if (!response.body) return false;
@@ -63,21 +68,24 @@ async function attempt(client: Client, { signal, onChange, onOpen }: Following):
   }
 }
 
-/** Aborts its signal if no byte passes for a while. A page that sleeps does not count as silence. */
-function watchSilence() {
+/**
+ * Aborts its signal if no byte passes for a while, also before the first: some proxies keep a whole response to themselves. A page that
+ * sleeps does not count as silence.
+ */
+function watchSilence(silent_ms: number) {
   const silent = new AbortController();
   let timer: AbortSignal | undefined;
   const heard = () => {
     // Unlike a timer of the page, this one is not slowed down in the background.
-    const own = AbortSignal.timeout(SILENT_MS);
+    const own = AbortSignal.timeout(silent_ms);
     own.addEventListener('abort', () => own === timer && silent.abort());
     timer = own;
   };
+  heard();
   return {
     signal: silent.signal,
     watch: () =>
       new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
-        start: heard,
         transform(chunk, controller) {
           heard();
           controller.enqueue(chunk);

@@ -37,7 +37,7 @@ type Setup = Pick<
   | 'direct_database_url'
   | 'temporal_address'
   | 'temporal_ui_url'
-> & { config: Pick<InstallationSettings['config'], 'REDIS_URL' | 'S3_ENDPOINT'> & LimitSettings };
+> & { config: Pick<InstallationSettings['config'], 'REDIS_URL' | 'S3_ENDPOINT' | 'SMTP_URL'> & LimitSettings };
 
 type LimitSettings = Pick<
   InstallationSettings['config'],
@@ -82,19 +82,20 @@ const DEFAULT_PORTS: Record<string, number> = {
   'postgres:': 5432,
   'redis:': 6379,
   'rediss:': 6379,
+  'smtp:': 587,
+  'smtps:': 465,
 };
 const HERE = /^(localhost|127\..*|\[::1?\]|0\.0\.0\.0|)$/;
 
 /** Lists ports of servers that are configured with an address of this machine, and of servers known to run here. */
 function listOwnPorts({ own_ports, temporal_address, temporal_ui_url, config, ...setup }: Setup): Set<number> {
   const databases = [setup.database_url, setup.direct_database_url];
-  const local_ports = [...databases, `tcp://${temporal_address}`, temporal_ui_url, config.REDIS_URL, config.S3_ENDPOINT].flatMap(
-    (url) => {
-      if (!url || !URL.canParse(url)) return [];
-      const { protocol, hostname, port } = new URL(url);
-      return HERE.test(hostname) ? [Number(port) || (DEFAULT_PORTS[protocol] ?? 0)] : [];
-    },
-  );
+  const others = [temporal_ui_url, config.REDIS_URL, config.S3_ENDPOINT, config.SMTP_URL];
+  const local_ports = [...databases, `tcp://${temporal_address}`, ...others].flatMap((url) => {
+    if (!url || !URL.canParse(url)) return [];
+    const { protocol, hostname, port } = new URL(url);
+    return HERE.test(hostname) ? [Number(port) || (DEFAULT_PORTS[protocol] ?? 0)] : [];
+  });
   return new Set([...own_ports, ...local_ports]);
 }
 

@@ -12,8 +12,9 @@ import {
 import { alertChange, type MeasuredAlert, showAddress } from '../../domain/alerts.ts';
 import type { Prisma, PrismaClient, Alert as Row } from '../../generated/prisma/client.ts';
 import { inTransaction, LONG_STATEMENT_MS, row, rows } from '../database/database.ts';
-import { listPage, type Paging, wireAs } from '../database/page.ts';
+import { listPage, type Paging, type RowPage, wireAs } from '../database/page.ts';
 import { translateConstraintErrors } from '../database/resource.ts';
+import { sumAttempts } from '../runs/webhooks.sql.ts';
 import { maskChannels, unmaskChannels } from './alert-channels.ts';
 import * as sql from './alerts.sql.ts';
 
@@ -26,7 +27,16 @@ interface NewAlert extends z.output<typeof AlertCreate> {
   owner: string;
 }
 
-type EventRow = Prisma.AlertEventGetPayload<{ include: { deliveries: { include: { attempts: true } } } }>;
+/** Without payloads and attempts, of which an event may have thousands. */
+const DELIVERIES = { select: { id: true, channel: true, url: true, status: true }, orderBy: { id: 'asc' } } as const;
+type EventRow = Prisma.AlertEventGetPayload<{ include: { deliveries: typeof DELIVERIES } }>;
+
+interface Attempts {
+  delivery_id: string;
+  attempts: number;
+  /** Of the last attempt. */
+  error: string | null;
+}
 
 export function alertStore({ pool, prisma }: { pool: pg.Pool; prisma: PrismaClient }) {
   const table = prisma.alert;
@@ -61,13 +71,14 @@ export function alertStore({ pool, prisma }: { pool: pg.Pool; prisma: PrismaClie
     async remove(id: string): Promise<void> {
       await table.deleteMany({ where: { id } });
     },
-    listEvents: (alert_id: string, paging: Paging) =>
-      listPage(prisma.alertEvent, {
-        where: { alert_id },
-        paging,
-        toItem: eventOfRow,
-        more: { include: { deliveries: { include: { attempts: { orderBy: { attempt: 'asc' } } }, orderBy: { id: 'asc' } } } },
-      }),
+    async listEvents(alert_id: string, paging: Paging): Promise<RowPage<AlertEvent>> {
+      const more = { include: { deliveries: DELIVERIES } };
+      const page = await listPage(prisma.alertEvent, { where: { alert_id }, paging, toItem: (event: EventRow) => event, more });
+      const delivery_ids = page.items.flatMap(({ deliveries }) => deliveries.map(({ id }) => id));
+      const attempts = await rows<Attempts>(pool, sumAttempts({ delivery_ids }));
+      const by_delivery = new Map(attempts.map((sum) => [sum.delivery_id, sum]));
+      return { ...page, items: page.items.map((event) => eventOfRow(event, by_delivery)) };
+    },
     /**
      * Measures all alerts, and records those that fire or are resolved, with their messages. Does nothing while another process
      * measures.
@@ -98,12 +109,12 @@ const alertOfRow = ({ channels, ...row }: Row): StoredAlert => ({
   channels: maskChannels(channels as AlertChannel[]),
 });
 
-function eventOfRow({ alert_id: _, deliveries: rows, ...event }: EventRow): AlertEvent {
-  const deliveries = rows.map(({ channel, url, status, attempts }) => ({
+function eventOfRow({ alert_id: _, deliveries: rows, ...event }: EventRow, attempts: ReadonlyMap<string, Attempts>): AlertEvent {
+  const deliveries = rows.map(({ id, channel, url, status }) => ({
     ...wireAs<AlertEvent['deliveries'][number]>()({ channel, status }),
     to: showAddress(url),
-    attempts: attempts.length,
-    error: attempts.at(-1)?.error ?? null,
+    attempts: attempts.get(id)?.attempts ?? 0,
+    error: attempts.get(id)?.error ?? null,
   }));
   const sum = (status: string) => deliveries.find((delivery) => delivery.status === status);
   return {

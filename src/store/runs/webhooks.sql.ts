@@ -17,12 +17,26 @@ export const giveUpWebhook = statement(
   `UPDATE webhook_deliveries SET status = 'failed' WHERE id = :delivery_id AND status = 'pending'`,
 );
 
+/** First those that were never attempted, and of each owner in turn: one alert may name a hundred addresses that do not answer. */
 export const pendingWebhooks = statement(
   'pending_webhooks',
   [],
-  `SELECT d.id, coalesce(t.owner, a.owner) AS owner FROM webhook_deliveries d LEFT JOIN tasks t ON t.id = d.task_id
-    LEFT JOIN alert_events e ON e.id = d.alert_event_id LEFT JOIN alerts a ON a.id = e.alert_id
-    WHERE d.status = 'pending' ORDER BY d.id LIMIT 1000`,
+  `SELECT id, owner FROM (
+      SELECT id, owner, attempted, row_number() OVER (PARTITION BY owner, attempted ORDER BY id) AS place
+      FROM (SELECT d.id, coalesce(t.owner, a.owner) AS owner,
+          EXISTS (SELECT FROM webhook_attempts w WHERE w.delivery_id = d.id) AS attempted
+        FROM webhook_deliveries d LEFT JOIN tasks t ON t.id = d.task_id
+        LEFT JOIN alert_events e ON e.id = d.alert_event_id LEFT JOIN alerts a ON a.id = e.alert_id
+        WHERE d.status = 'pending') AS pending) AS placed
+    ORDER BY attempted, place, id LIMIT 1000`,
+);
+
+/** Sums up the attempts of deliveries. */
+export const sumAttempts = statement(
+  'sum_webhook_attempts',
+  ['delivery_ids'],
+  `SELECT delivery_id, count(*)::int AS attempts, (array_agg(error ORDER BY attempt DESC))[1] AS error
+    FROM webhook_attempts WHERE delivery_id = ANY(:delivery_ids::uuid[]) GROUP BY delivery_id`,
 );
 
 /** Rotates a secret in one statement: of two concurrent rotations, the second makes the first one's secret the previous one. */

@@ -12,8 +12,8 @@ const PRIVILEGES: Record<string, readonly string[]> = {
   _prisma_migrations: ['SELECT'],
   installation_facts: ['SELECT'],
   model_catalogue: ['SELECT'],
-  // What each worker reports of itself.
-  worker_beats: ['SELECT (id, seen_at)', 'INSERT', 'UPDATE', 'DELETE'],
+  // What each worker reports of itself. Postgres asks for SELECT of what a repeated report replaces.
+  worker_beats: ['SELECT (id, slots, used, disk_free, seen_at)', 'INSERT', 'UPDATE', 'DELETE'],
   // Needed for the run of a call. Writing its status parks and resumes it.
   tasks: [
     `SELECT (${[

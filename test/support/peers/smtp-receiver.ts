@@ -18,10 +18,20 @@ export async function startSmtpReceiver() {
   const answers: string[] = [];
   const sockets = new Set<Socket>();
   let silent = false;
+  let delay_ms = 0;
+  let open = 0;
+  let most_open = 0;
   const server = createServer((socket) => {
     sockets.add(socket);
-    socket.on('close', () => sockets.delete(socket)).on('error', () => {});
-    const say = (line: string) => void (silent || socket.write(`${line}\r\n`));
+    open += 1;
+    most_open = Math.max(most_open, open);
+    let on_its_way = true;
+    const arrived = () => {
+      if (on_its_way) open -= 1;
+      on_its_way = false;
+    };
+    socket.on('close', () => sockets.delete(socket) && arrived()).on('error', () => {});
+    const say = (line: string) => void (silent || setTimeout(() => socket.write(`${line}\r\n`), delay_ms));
     let draft: Mail = empty();
     let body: string[] | null = null;
     say('220 receiver ESMTP');
@@ -29,6 +39,7 @@ export async function startSmtpReceiver() {
       if (body) {
         if (line !== '.') return void body.push(line.replace(/^\.\./, '.'));
         mails.push({ ...draft, ...parse(body) });
+        arrived();
         [draft, body] = [{ ...empty(), login: draft.login }, null];
         return say('250 taken');
       }
@@ -57,11 +68,18 @@ export async function startSmtpReceiver() {
   return {
     address: `127.0.0.1:${(server.address() as AddressInfo).port}`,
     mails,
+    /** The most mails that were on their way at a time. */
+    mostAtATime: () => most_open,
     answers: (...replies: string[]) => void answers.push(...replies),
     /** Makes it take connections and say nothing. */
     silence() {
       silent = true;
     },
+    /** Makes it answer each command after some time. */
+    dawdle(ms: number) {
+      delay_ms = ms;
+    },
+    isUnused: () => sockets.size === 0,
     async stop() {
       for (const socket of sockets) socket.destroy();
       server.close();

@@ -75,6 +75,15 @@ describe('what may be reached', () => {
     expect([...opened({ config: { REDIS_URL } }).own_ports]).toEqual([1, ...ports]);
   });
 
+  it.each([
+    ['smtp://user:secret@localhost', [587]],
+    ['smtps://127.0.0.1', [465]],
+    ['smtp://localhost:25', [25]],
+    ['smtp://mail.example', []],
+  ])('is not the port of the mail server: %s', (SMTP_URL, ports) => {
+    expect([...opened({ config: { SMTP_URL } }).own_ports]).toEqual([1, ...ports]);
+  });
+
   it('names a host with its port', () => {
     expect(['http://a.example/x', 'https://a.example', 'https://a.example:8/'].map(toHostPort)).toEqual([
       ...['a.example:80', 'a.example:443', 'a.example:8'],
