@@ -273,11 +273,16 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
 /** Settings whose value is or may contain a secret. */
 const HIDDEN = /KEY|SECRET|TOKEN/;
 
+/** Hides what is before the last @: a password that is not encoded may contain one, or a slash. */
+function hidePassword(url: string): string {
+  const [start, end] = [url.indexOf('//'), url.lastIndexOf('@')];
+  return start >= 0 && end > start ? `${url.slice(0, start)}//…${url.slice(end)}` : url;
+}
+
 function describeIssue(issue: z.core.$ZodIssue, value: string | undefined): string {
   const name = String(issue.path[0]);
   if (value === undefined) return `${name} is not set: expected ${describeExpectation(issue)}`;
-  // A password that is not encoded may contain a slash or an @.
-  const setting_text = HIDDEN.test(name) ? name : `${name}=${value.replace(/\/\/.*@/s, '//…@')}`;
+  const setting_text = HIDDEN.test(name) ? name : `${name}=${hidePassword(value)}`;
   return `${setting_text} is not valid: expected ${describeExpectation(issue)}`;
 }
 
