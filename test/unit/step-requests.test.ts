@@ -39,7 +39,10 @@ describe('the model of a step', () => {
   it('is the one that answered if neither the run nor its provider names one', async () => {
     const bundle = await read('tools');
     const { provider } = bundle.definition;
-    const unnamed = { ...bundle, definition: { ...bundle.definition, model: null, provider: { ...provider!, default_model: null } } };
+    const unnamed = {
+      ...bundle,
+      definition: { ...bundle.definition, model: null, provider: { ...provider!, default_model: null } },
+    };
     expect((await build({ ...bundle, definition: { ...bundle.definition, model: 'small' } }, 2)).model).toBe('small');
     expect((await build(unnamed, 2)).model).toBe('scripted');
     const steps = unnamed.steps.map((step) => ({ ...step, model: null }));
@@ -49,7 +52,9 @@ describe('the model of a step', () => {
   it('is the one that the source run asked if the step was copied into a fork with another model', async () => {
     const bundle = await read('forked');
     const fork = { ...bundle, definition: { ...bundle.definition, model: 'large' } };
-    const forked = (changes?: string[]) => ({ events: [{ event: 'compaction' }, { event: 'forked', ...(changes && { changes }) }] });
+    const forked = (changes?: string[]) => ({
+      events: [{ event: 'compaction' }, { event: 'forked', ...(changes && { changes }) }],
+    });
     const ask = async (step: number, changes?: string[]) => {
       const { model, not_rebuilt } = await build(fork, step, forked(changes));
       return [model, not_rebuilt.map((sentence) => sentence.split('.')[0])];

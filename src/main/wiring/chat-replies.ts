@@ -1,6 +1,6 @@
 import { type AskModel, type ChatReplies, chatReplies } from '../../chat/replies.ts';
 import { estimateTokens, latestThatFit } from '../../domain/context-window.ts';
-import { mergeExchangeLimits } from '../../domain/definition.ts';
+import { getAskedModel, mergeExchangeLimits } from '../../domain/definition.ts';
 import { providerDestination } from '../../domain/destinations.ts';
 import { providerMissing } from '../../domain/errors.ts';
 import { dropCalls } from '../../domain/model-failure.ts';
@@ -39,7 +39,7 @@ function createAskModel(core: ReplyServices, caps: Caps): AskModel {
     secrets.recordSecret(caller.access_token);
     const provider = agent.provider_id ? await store.providers.find(agent.provider_id) : null;
     if (agent.provider_id && !provider) throw providerMissing(agent.name);
-    const model = agent.model ?? provider?.default_model ?? null;
+    const model = getAskedModel({ model: agent.model, provider });
     const openToken: ModelCaller['openToken'] = (token, endpoint) =>
       store.tokens.open({ name: token, principal: caller.key, destination: providerDestination(endpoint) });
     const limits = mergeExchangeLimits(null, provider);

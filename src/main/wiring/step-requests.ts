@@ -29,13 +29,9 @@ interface RecordedRun {
 }
 
 /** Rebuilds the request that the model was sent at a step. Throws 404 if the run has not reached the step. */
-export async function buildStepRequest(
-  { bundle, definition: pinned, record }: RecordedRun,
-  step: number,
-): Promise<StepRequest> {
+export async function buildStepRequest({ bundle, definition: pinned, record }: RecordedRun, step: number): Promise<StepRequest> {
   const recorded_step = bundle.steps.find((one) => one.step === step);
-  if (!recorded_step)
-    throw new AppError('not_found', `This run has no step ${step}; it has reached step ${bundle.steps.length}`);
+  if (!recorded_step) throw new AppError('not_found', `This run has no step ${step}; it has reached step ${bundle.steps.length}`);
   const definition = applyFallback(pinned, recorded_step.fallback ?? 0);
   const exchange = await rebuildExchange(bundle, step);
   const changes = recorded_step.copied ? listChanges(record) : [];

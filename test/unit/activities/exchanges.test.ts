@@ -68,6 +68,10 @@ async function exchange({ run = {}, later = {}, definition = {}, order = {}, too
         if (taken === true) write(entry.events);
         return taken;
       },
+      async wait(_: unknown, { events: more }: { events: { data: object }[] }) {
+        write(more);
+        return true;
+      },
       async noteError(_: unknown, note: { events: { data: object }[] }) {
         write(note.events);
         return world.notes ?? true;
@@ -81,6 +85,7 @@ async function exchange({ run = {}, later = {}, definition = {}, order = {}, too
       settings: { ...DEFINITION.settings, ...(definition as any).settings },
     }),
     parkBehind: async (_: unknown, missing: string) => void behind.push(missing),
+    giveBack: () => {},
     admit: async () => 0,
     loadFiles: async () => world.files ?? [],
     openRuntime: async () => ({
@@ -143,6 +148,13 @@ describe('an exchange', () => {
     const files = [{ name: 'a.csv', media_type: 'text/csv', content: Buffer.from([0xe9, 0x3b]) }];
     const { asked } = await exchange({ run: { attachments: [{ id: 'f', ...files[0] }] }, files });
     expect(asked[0]?.transcript.find(({ kind }) => kind === 'prompt')?.content).toMatch(/^Go\.\n\n.*a\.csv/);
+  });
+
+  it('waits, and asks nobody, if dollars are limited and nobody knows what its model costs', async () => {
+    const budget = { max_cost_usd: 29, max_tokens: null, max_seconds: null, on_exhausted: 'wait' };
+    const { outcome, asked, records, find } = await exchange({ definition: { budget } });
+    expect([outcome, asked, records]).toEqual(['waiting', [], []]);
+    expect(find('unpriced_model')).toMatchObject({ model: 'm', provider: null, on_exhausted: 'wait' });
   });
 
   it('waits if the record lacks the step before it', async () => {
