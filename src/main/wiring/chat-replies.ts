@@ -33,7 +33,8 @@ export const createChatReplies = (core: ReplyServices, caps: Caps): ChatReplies 
     listen: (session_id, wake) => core.bus.subscribe(session_id, wake),
   });
 
-function createAskModel(core: ReplyServices, caps: Caps): AskModel {
+/** Creates what asks the model of an agent for a reply, within the budgets above the chat. */
+export function createAskModel(core: ReplyServices, caps: Caps): AskModel {
   const { store, secrets, judge, meters } = core;
   return async ({ agent, caller, session_id, question_id }, history, { emit, reportUsage, signal }) => {
     secrets.recordSecret(caller.access_token);
