@@ -151,7 +151,8 @@ const toDraftPath = (file: string) => `${file}.perdura-part`;
 
 const FULL = /ENOSPC|EDQUOT|no space left|disk is full|quota exceeded/i;
 
-function toPlainError(error: NodeJS.ErrnoException, file: string): Error {
+/** Returns the error of a backup to a file as a sentence that says what to do, if its cause is known. */
+export function toPlainError(error: NodeJS.ErrnoException, file: string): Error {
   const place = dirname(file);
   if (error.name === 'AbortError') return new Error('Stopped: no backup was written');
   if (FULL.test(error.message))

@@ -25,10 +25,17 @@ export async function savePort(home: string, service: string, port: number): Pro
 }
 
 /**
- * Returns a free port for a service: that of the last start, or else `first` or the next free one after it. The port is saved.
+ * Returns a free port for a service: `configured` or the next free one after it. If none is configured, that of the last start, or else
+ * `first` or the next free one after it, which is saved.
  */
-export async function reservePort(home: string, service: string, first: number): Promise<number> {
-  const port = await findFreePort((await loadPort(home, service)) ?? first);
+export async function reservePort(
+  home: string,
+  service: string,
+  first: number,
+  { configured, host }: { configured?: number | undefined; host?: string } = {},
+): Promise<number> {
+  if (configured !== undefined) return findFreePort(configured, host);
+  const port = await findFreePort((await loadPort(home, service)) ?? first, host);
   await savePort(home, service, port);
   return port;
 }

@@ -5,7 +5,7 @@ import { hostRule } from '../domain/hosts.ts';
 import { replaceFile } from '../embedded/files.ts';
 import { lockInstallation } from '../embedded/installation-lock.ts';
 import { localToken } from '../embedded/local-identity.ts';
-import { findFreePort, reservePort } from '../embedded/ports.ts';
+import { reservePort } from '../embedded/ports.ts';
 import { supervise } from '../embedded/supervision.ts';
 import { applyMigrations } from '../store/database/migrations.ts';
 import { quietSdk } from '../temporal/worker/worker.ts';
@@ -18,9 +18,9 @@ import { createResources, type Resources } from './resources.ts';
 import { type Servers, startServers } from './servers.ts';
 import {
   createIdentityChecks,
+  findDefaultRuntime,
   findEmbeddings,
   findLocalPrincipal,
-  getDefaultRuntime,
   listAdministrators,
   loadEncryptionKeys,
   loadWebhookSecret,
@@ -79,9 +79,8 @@ export async function startInstallation(config: Config, log: ProcessLog): Promis
 
 /** `address`: of the API, once it listens. */
 async function buildSettings(config: Config, servers: Servers, address: () => string | null): Promise<InstallationSettings> {
-  const default_runtime = config.DEFAULT_RUNTIME_BASE_URL
-    ? getDefaultRuntime(config)
-    : { base_url: servers.demo_model_url, model: 'perdura-demo' };
+  const demo = { base_url: servers.demo_model_url, model: 'perdura-demo' };
+  const default_runtime = findDefaultRuntime(config) ?? demo;
   return {
     // The whole installation runs on the user's machine, so it may start the user's commands.
     config: { ...config, ALLOW_STDIO_MCP: config.ALLOW_STDIO_MCP ?? true, ADMIN_SUBJECTS: listAdministrators(config) },
@@ -93,7 +92,7 @@ async function buildSettings(config: Config, servers: Servers, address: () => st
     public_url: () => config.PERDURA_PUBLIC_URL ?? address(),
     encryption_keys: await loadEncryptionKeys(config, servers.direct_database_url),
     default_runtime,
-    embeddings: findEmbeddings(config) ?? { base_url: servers.demo_model_url, model: 'perdura-demo', api_key: null },
+    embeddings: findEmbeddings(config) ?? { ...demo, api_key: null },
     webhook_secret: await loadWebhookSecret(config),
     egress_allow: config.EGRESS_ALLOW,
     configuration_allow: LOOPBACK,
@@ -120,10 +119,8 @@ async function startApiAndWorker(
   const worker = await openWorker(core, connection, resources);
   const app = await openApi(core, openRunControl(core, connection, true), { resources });
   const host = config.PERDURA_HOST ?? HOST;
-  const { PERDURA_HOME: home, PERDURA_PORT: configured_port } = config;
-  const port = await (configured_port === undefined
-    ? reservePort(home, 'api', DEFAULT_PORT)
-    : findFreePort(configured_port, host));
+  const { PERDURA_HOME: home, PERDURA_PORT: configured } = config;
+  const port = await reservePort(home, 'api', DEFAULT_PORT, { configured, host });
   return { api_url: await app.listen({ host, port }), done: worker.done };
 }
 

@@ -39,9 +39,12 @@ export function listAdministrators(config: Config): string[] {
   return subjects.length === 0 && local ? [`${local.provider}:${local.subject}`] : subjects;
 }
 
-export function getDefaultRuntime({ DEFAULT_RUNTIME_BASE_URL: base_url, DEFAULT_RUNTIME_MODEL: model }: Config) {
-  return base_url ? { base_url, model: model ?? null } : { ...SHIPPED_RUNTIME, ...(model ? { model } : {}) };
-}
+/** Returns the configured default runtime; null: none is configured. */
+export const findDefaultRuntime = ({ DEFAULT_RUNTIME_BASE_URL: base_url, DEFAULT_RUNTIME_MODEL: model }: Config) =>
+  base_url ? { base_url, model: model ?? null } : null;
+
+const getDefaultRuntime = (config: Config) =>
+  findDefaultRuntime(config) ?? { ...SHIPPED_RUNTIME, model: config.DEFAULT_RUNTIME_MODEL ?? SHIPPED_RUNTIME.model };
 
 /**
  * Creates the enabled identity providers: the configured ones, otherwise the given one. `local` means the token in the home

@@ -22,6 +22,8 @@ interface RuleParts {
   closed: readonly string[];
   /** The paths of Perdura's code and the tools' interpreter, which are never writable. */
   unwritable: readonly string[];
+  /** The table of what is mounted. */
+  mounts?: string;
 }
 
 /** System paths. The sandbox has its own version of each, or already shows it to every command. */
@@ -55,7 +57,12 @@ export const parseHostPath = (text: string): Required<HostPath> =>
   text.endsWith(':rw') ? { path: text.slice(0, -':rw'.length), writable: true } : { path: text, writable: false };
 
 /** Creates the rules for the host paths that commands may be given. Throws if an allowed path can never be given. */
-export async function createHostPathRules({ allow, closed, unwritable }: RuleParts): Promise<HostPathRules> {
+export async function createHostPathRules({
+  allow,
+  closed,
+  unwritable,
+  mounts = '/proc/self/mountinfo',
+}: RuleParts): Promise<HostPathRules> {
   const never = [...SYSTEM, ...(await Promise.all(closed.map(resolveLinks)))];
   const unwritable_paths = await Promise.all(unwritable.map(resolveLinks));
   const allowed_paths = await Promise.all(
@@ -85,7 +92,7 @@ export async function createHostPathRules({ allow, closed, unwritable }: RulePar
       }
       if (!allowed_paths.some((it) => isWithin(real, it.path) && (it.writable || !writable))) throw refuse('it is not allowed');
       if (real !== path) throw refuse(`it is a symbolic link to ${real}; name that instead`);
-      const kernel = (await listKernelMounts()).find((place) => overlaps(real, place));
+      const kernel = (await listKernelMounts(mounts)).find((place) => overlaps(real, place));
       if (kernel) throw refuse(`a view into the kernel is mounted at ${kernel}`);
       const stats = await lstat(real).catch(() => null);
       if (!stats && must_exist) throw refuse('it does not exist');
@@ -109,8 +116,8 @@ async function resolveLinks(path: string): Promise<string> {
   }
 }
 
-async function listKernelMounts(): Promise<string[]> {
-  const table = await readFile('/proc/self/mountinfo', 'utf8').catch(() => '');
+async function listKernelMounts(mounts: string): Promise<string[]> {
+  const table = await readFile(mounts, 'utf8').catch(() => '');
   return table.split('\n').flatMap((line) => {
     const [before = '', after = ''] = line.split(' - ');
     const place = before.split(' ')[4] ?? '';

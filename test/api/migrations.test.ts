@@ -58,6 +58,27 @@ it('applies migrations once, and refuses one that was edited afterwards', async 
   await expect(applyMigrations(url, MIGRATIONS)).rejects.toThrow(/edited/);
 });
 
+it('leaves nothing of a migration that fails, and says why', async () => {
+  const { url, client } = await opened(testDatabase());
+  const folder = await mkdtemp(join(tmpdir(), 'perdura-migrations-'));
+  endings.push(() => rm(folder, { recursive: true, force: true }));
+  await cp(MIGRATIONS, folder, { recursive: true });
+  const name = '20990101000000_later';
+  await mkdir(join(folder, name));
+  const failWith = async (statement: string) => {
+    await writeFile(join(folder, name, 'migration.sql'), `CREATE TABLE made_by_it (seven int); ${statement}`);
+    return applyMigrations(url, folder).then(String, (error: Error) => error.message);
+  };
+  const sentence = `The migration ${name} failed and left nothing behind: `;
+  expect(await failWith('SELECT 1 / 0')).toBe(`${sentence}division by zero`);
+  expect(await failWith('SELECT sevn FROM made_by_it; ')).toContain(`${sentence}column "sevn" does not exist. Perhaps you meant`);
+  const { rows } = await client.query(
+    `SELECT to_regclass('made_by_it') AS made, count(*)::int AS recorded FROM _prisma_migrations WHERE migration_name = $1`,
+    [name],
+  );
+  expect(rows).toEqual([{ made: null, recorded: 0 }]);
+});
+
 describe('a schema that is not of this version', () => {
   it('is refused when it is newer', async () => {
     const { url, client } = await opened(testDatabase());

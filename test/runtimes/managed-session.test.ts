@@ -431,3 +431,13 @@ describe('the events of an exchange', () => {
     expect(rest).toEqual({ kind: 'asks', calls: [{ id: 'b', name: 'tool b', arguments: '{}' }] });
   });
 });
+
+it('the vendor runs tools and servers itself, unless the run may leave it for another model', async () => {
+  const options = { default_runtime: { base_url: 'http://127.0.0.1:9', model: null }, vendor_url: vendor.url, ...DIRECT };
+  const server = { id: 's7', name: 'files', transport_type: 'http', connection_config: { url: 'https://mcp.example/' } };
+  const run = { provider, tools: [{ kind: 'builtin', name: 'web_search' }], mcp_servers: [{ ...server, allowed_tools: null }] };
+  const select = async (more: Partial<Definition>) =>
+    (await selectRuntime({ ...run, ...more } as never, caller, options)).vendor_tools;
+  expect(await select({})).toEqual({ builtins: ['web_search'], mcp_server_ids: ['s7'] });
+  expect(await select({ fallbacks: [{ on: ['quota'], model: 'spare' }] })).toEqual({ builtins: [], mcp_server_ids: [] });
+});

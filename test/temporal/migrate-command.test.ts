@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { expect, inject, it } from 'vitest';
 import { SEARCH_ATTRIBUTES } from '../../src/temporal/names.ts';
-import { testDatabase } from '../support/database/database.ts';
+import { testDatabase, unmigratedDatabase } from '../support/database/database.ts';
 import { perdura } from '../support/machine/processes.ts';
 
 const attributes = SEARCH_ATTRIBUTES.map((name) => `the search attribute ${name}`).join(', ');
@@ -27,4 +27,12 @@ it('registers the namespace and its search attributes, once', async () => {
   const { TEMPORAL_ADDRESS: _, ...alone } = env;
   expect(JSON.parse((await migrate(alone, ['--json'])).output)).toEqual({ applied: [], temporal: null });
   await drop();
+});
+
+it('applies the migrations of a new database, and names them', async () => {
+  const { url, drop } = await unmigratedDatabase();
+  const { code, output } = await migrate({ DATABASE_URL: url });
+  await drop();
+  expect(code).toBe(0);
+  expect(output).toMatch(/^Applied: \d{14}_\w+(?:, \d{14}_\w+)*\n$/);
 });

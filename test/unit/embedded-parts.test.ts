@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { isRoot } from '../../src/embedded/account.ts';
-import { backUp } from '../../src/embedded/backup.ts';
+import { backUp, toPlainError } from '../../src/embedded/backup.ts';
 import { hasOpen } from '../../src/embedded/listening.ts';
 import { takeLock } from '../../src/embedded/lock-file.ts';
-import { findFreePort } from '../../src/embedded/ports.ts';
+import { findFreePort, loadPort, reservePort } from '../../src/embedded/ports.ts';
 import { answers } from '../../src/embedded/postgres-access.ts';
 import { createCluster, launch } from '../../src/embedded/postgres-cluster.ts';
 import { findPlace } from '../../src/embedded/postgres-place.ts';
@@ -182,4 +182,24 @@ describe('the guard of the Temporal UI', () => {
   ])('passes on an interface %s', async (_, answer, shown) => {
     expect(await ask(answer)).toEqual(shown);
   });
+});
+
+it('the port of a service is the configured one, or the next, and is kept only if none is configured', async () => {
+  const taken = await listenWith(() => {});
+  expect(await reservePort(home, 'api', 1, { configured: taken, host: '127.0.0.1' })).toBe(await findFreePort(taken));
+  expect(await loadPort(home, 'api')).toBeUndefined();
+  const kept = await reservePort(home, 'api', await findFreePort(24_971));
+  const free = await findFreePort(24_981);
+  expect(await reservePort(home, 'api', 1, { configured: free })).toBe(free);
+  expect(await loadPort(home, 'api')).toBe(kept);
+});
+
+it.each([
+  [Object.assign(new Error('terminating connection'), { code: '57P01' }), /^Perdura was stopped while its database was copied/],
+  [new Error('Connection terminated unexpectedly'), /^Perdura was stopped while its database was copied/],
+  [new Error('write ENOSPC'), /^The disk of \/kept is full/],
+  [Object.assign(new Error('no'), { path: '/kept/b.tar.perdura-part/x' }), /^\/kept cannot be written to: no$/],
+  [Object.assign(new Error('denied'), { code: '42501', path: '/other' }), /^denied$/],
+])('a backup that fails says why: %s', (error, sentence) => {
+  expect(toPlainError(error, '/kept/b.tar').message).toMatch(sentence);
 });

@@ -101,6 +101,19 @@ describe('a path of the host', () => {
     expect(await judged([inDir('data')], inDir('data/none'))).toContain('does not exist');
   });
 
+  it('is refused if a view into the kernel is mounted in it or above it', async () => {
+    const mounts = inDir('mounts');
+    const mount = (place: string, type: string) =>
+      `29 1 0:26 / ${place.replaceAll('/inner', '/in\\156er')} rw shared:7 - ${type} none rw`;
+    writeFileSync(mounts, [mount(inDir('data/inner'), 'sysfs'), mount(inDir('out'), 'ext4'), ''].join('\n'));
+    const rules = await createHostPathRules({ allow: [inDir('data'), inDir('out')], closed: [], unwritable: [], mounts });
+    const reason = `a view into the kernel is mounted at ${inDir('data/inner')}`;
+    for (const place of ['data', 'data/inner', 'data/inner/class'])
+      await expect(rules.judge({ path: inDir(place) })).rejects.toThrow(reason);
+    expect(await rules.judge({ path: inDir('out') })).toEqual({ path: inDir('out'), writable: false });
+    expect(await rules.judge({ path: inDir('data/file.txt') })).toMatchObject({ path: inDir('data/file.txt') });
+  });
+
   it('that can never be given is refused as a setting at the start', async () => {
     await expect(rulesOf([inDir('data'), '/etc/ssl'])).rejects.toThrow('MCP_PATHS: /etc/ssl lies in /etc');
     await expect(rulesOf([inDir('home/workspaces')])).rejects.toThrow(`lies in ${inDir('home')}`);

@@ -1,6 +1,6 @@
 import { type AskModel, type ChatReplies, chatReplies } from '../../chat/replies.ts';
 import { estimateTokens, latestThatFit } from '../../domain/context-window.ts';
-import { mergeExchangeLimits } from '../../domain/definition.ts';
+import { getAskedModel, mergeExchangeLimits } from '../../domain/definition.ts';
 import { providerDestination } from '../../domain/destinations.ts';
 import { providerMissing } from '../../domain/errors.ts';
 import { dropCalls } from '../../domain/model-failure.ts';
@@ -33,13 +33,14 @@ export const createChatReplies = (core: ReplyServices, caps: Caps): ChatReplies 
     listen: (session_id, wake) => core.bus.subscribe(session_id, wake),
   });
 
-function createAskModel(core: ReplyServices, caps: Caps): AskModel {
+/** Creates what asks the model of an agent for a reply, within the budgets above the chat. */
+export function createAskModel(core: ReplyServices, caps: Caps): AskModel {
   const { store, secrets, judge, meters } = core;
   return async ({ agent, caller, session_id, question_id }, history, { emit, reportUsage, signal }) => {
     secrets.recordSecret(caller.access_token);
     const provider = agent.provider_id ? await store.providers.find(agent.provider_id) : null;
     if (agent.provider_id && !provider) throw providerMissing(agent.name);
-    const model = agent.model ?? provider?.default_model ?? null;
+    const model = getAskedModel({ model: agent.model, provider });
     const openToken: ModelCaller['openToken'] = (token, endpoint) =>
       store.tokens.open({ name: token, principal: caller.key, destination: providerDestination(endpoint) });
     const limits = mergeExchangeLimits(null, provider);

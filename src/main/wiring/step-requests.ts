@@ -1,6 +1,8 @@
 import type { StepRequestBuilder } from '../../api/ports.ts';
 import { callSettings } from '../../contracts/call-settings.ts';
-import { type Definition, usesVendorApi } from '../../domain/definition.ts';
+import type { RunBundle } from '../../contracts/run-bundles.ts';
+import type { StepRequest } from '../../contracts/run-inspection.ts';
+import { type Definition, getAskedModel, usesVendorApi } from '../../domain/definition.ts';
 import { AppError } from '../../domain/errors.ts';
 import { applyFallback } from '../../domain/fallback.ts';
 import { toPinnedFields } from '../../domain/fork-changes.ts';
@@ -14,46 +16,55 @@ import type { RunRecord } from '../../store/runs/inspection.ts';
 import { type BundleServices, loadBundle } from './bundles.ts';
 
 /** Rebuilds the requests that models of runs were sent, from the record. */
-export function createStepRequestBuilder(core: BundleServices): StepRequestBuilder {
-  return async (task, step, caller) => {
-    const { bundle, definition: pinned, record } = await loadBundle(core, task, caller);
-    const recorded_step = bundle.steps.find((one) => one.step === step);
-    if (!recorded_step)
-      throw new AppError('not_found', `This run has no step ${step}; it has reached step ${bundle.steps.length}`);
-    const definition = applyFallback(pinned, recorded_step.fallback ?? 0);
-    const exchange = await rebuildExchange(bundle, step);
-    const changes = recorded_step.copied ? listChanges(record) : null;
-    // The definition names the model of the fork, which was not asked at this step.
-    const asked = changes?.some((field) => MODEL_CHANGES.includes(field)) ? recorded_step.model : null;
-    const model = asked ?? exchange.model ?? definition.provider?.default_model ?? recorded_step.model;
-    const keeps_context = bundle.runtime.keeps_context && definition.provider?.id === pinned.provider?.id;
-    return {
-      step,
-      model,
-      instructions: exchange.instructions,
+export const createStepRequestBuilder =
+  (core: BundleServices): StepRequestBuilder =>
+  async (task, step, caller) =>
+    buildStepRequest(await loadBundle(core, task, caller), step);
+
+interface RecordedRun {
+  bundle: RunBundle;
+  /** As the run is pinned to it. */
+  definition: Definition;
+  record: { events: Pick<RunRecord['events'][number], 'data'>[]; task: { toolset: unknown } };
+}
+
+/** Rebuilds the request that the model was sent at a step. Throws 404 if the run has not reached the step. */
+export async function buildStepRequest({ bundle, definition: pinned, record }: RecordedRun, step: number): Promise<StepRequest> {
+  const recorded_step = bundle.steps.find((one) => one.step === step);
+  if (!recorded_step) throw new AppError('not_found', `This run has no step ${step}; it has reached step ${bundle.steps.length}`);
+  const definition = applyFallback(pinned, recorded_step.fallback ?? 0);
+  const exchange = await rebuildExchange(bundle, step);
+  const changes = recorded_step.copied ? listChanges(record) : [];
+  // The definition names the model of the fork, which was not asked at this step.
+  const asks_otherwise = changes.some((field) => MODEL_CHANGES.includes(field));
+  const model = (asks_otherwise ? null : getAskedModel({ ...definition, model: exchange.model })) ?? recorded_step.model;
+  const keeps_context = bundle.runtime.keeps_context && definition.provider?.id === pinned.provider?.id;
+  return {
+    step,
+    model,
+    instructions: exchange.instructions,
+    system_prompt: bundle.definition.agent.system_prompt,
+    skills: bundle.definition.skills,
+    messages: exchange.transcript.map(requestMessage),
+    tools: [
+      ...(exchange.hosted_tools ?? []).map(({ type, name, ...parameters }) => ({
+        name,
+        description: ranThere(type),
+        parameters,
+      })),
+      ...exchange.tools.map(({ name, description, parameters: schema }) => ({ name, description, parameters: schema })),
+    ],
+    parameters: keeps_context ? {} : toParameters(exchange, { model: model ?? '', definition }),
+    changeable: {
+      ...callSettings(pinned.settings),
+      ...toPinnedFields(pinned),
       system_prompt: bundle.definition.agent.system_prompt,
-      skills: bundle.definition.skills,
-      messages: exchange.transcript.map(requestMessage),
-      tools: [
-        ...(exchange.hosted_tools ?? []).map(({ type, name, ...parameters }) => ({
-          name,
-          description: ranThere(type),
-          parameters,
-        })),
-        ...exchange.tools.map(({ name, description, parameters: schema }) => ({ name, description, parameters: schema })),
-      ],
-      parameters: keeps_context ? {} : toParameters(exchange, { model: model ?? '', definition }),
-      changeable: {
-        ...callSettings(pinned.settings),
-        ...toPinnedFields(pinned),
-        system_prompt: bundle.definition.agent.system_prompt,
-      },
-      not_rebuilt: describeLimits(definition, {
-        copied_otherwise: changes !== null,
-        keeps_context,
-        has_toolset: record.task.toolset !== null,
-      }),
-    };
+    },
+    not_rebuilt: describeLimits(definition, {
+      copied_otherwise: changes.length > 0,
+      keeps_context,
+      has_toolset: record.task.toolset !== null,
+    }),
   };
 }
 
@@ -73,16 +84,15 @@ const CONTEXTS: Record<number, string> = { [MEMORY_POSITION]: 'memories', [KNOWL
 
 const requestMessage = ({ kind, ...message }: TranscriptMessage) => ({
   ...message,
-  kind: kind === 'context' ? (CONTEXTS[message.position] ?? kind) : kind,
+  kind: kind === 'context' ? CONTEXTS[message.position]! : kind,
 });
 
 /** The changes of a fork that make it ask another model than its source. */
 const MODEL_CHANGES = ['model', 'provider_id'];
 
-/** Returns the names of the fields that a fork was given changes of; null: the run is not a fork, or has none. */
-function listChanges({ events }: RunRecord): string[] | null {
-  return events.map(({ data }) => (data.event === 'forked' ? data.changes : undefined)).find(Boolean) ?? null;
-}
+/** Returns the names of the fields that a fork was given changes of; empty: the run is not a fork, or has none. */
+const listChanges = ({ events }: Pick<RecordedRun['record'], 'events'>): string[] =>
+  events.flatMap(({ data }) => (data.event === 'forked' ? (data.changes ?? []) : []));
 
 interface RebuildLimits {
   /** True if the step was copied into a fork that has changes. */

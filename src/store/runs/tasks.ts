@@ -161,10 +161,10 @@ export function taskStore({
       return (await row<{ holder: string | null }>(pool, query))?.holder ?? null;
     },
 
-    /** Returns the task that holds a workflow's lane. */
-    async holder(workflow_id: string): Promise<string | null> {
+    /** Returns the task that holds a workflow's lane; null: none does; undefined: there is no such workflow. */
+    async holder(workflow_id: string): Promise<string | null | undefined> {
       const workflow = await prisma.workflow.findUnique({ where: { id: workflow_id }, select: { active_task_id: true } });
-      return workflow?.active_task_id ?? null;
+      return workflow?.active_task_id;
     },
 
     async list(query: TaskListQuery) {

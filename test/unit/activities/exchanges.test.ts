@@ -37,6 +37,7 @@ interface World {
   /** What the record answers to the reply. */
   takes?: (boolean | 'text_differs')[];
   notes?: boolean;
+  prices?: object;
   open?: () => Promise<{ commit: string | null }>;
   passages?: string[];
   files?: { name: string; media_type: string; content: Buffer }[];
@@ -68,6 +69,11 @@ async function exchange({ run = {}, later = {}, definition = {}, order = {}, too
         if (taken === true) write(entry.events);
         return taken;
       },
+      compact: async () => true,
+      async wait(_: unknown, { events: more }: { events: { data: object }[] }) {
+        write(more);
+        return true;
+      },
       async noteError(_: unknown, note: { events: { data: object }[] }) {
         write(note.events);
         return world.notes ?? true;
@@ -81,10 +87,11 @@ async function exchange({ run = {}, later = {}, definition = {}, order = {}, too
       settings: { ...DEFINITION.settings, ...(definition as any).settings },
     }),
     parkBehind: async (_: unknown, missing: string) => void behind.push(missing),
+    giveBack: () => {},
     admit: async () => 0,
     loadFiles: async () => world.files ?? [],
     openRuntime: async () => ({
-      ...{ prices: {}, custom_tools: true },
+      ...{ prices: world.prices ?? {}, custom_tools: true },
       runtime: {
         async exchange(input: Exchange, emit: (delta: string) => void) {
           asked.push(input);
@@ -143,6 +150,30 @@ describe('an exchange', () => {
     const files = [{ name: 'a.csv', media_type: 'text/csv', content: Buffer.from([0xe9, 0x3b]) }];
     const { asked } = await exchange({ run: { attachments: [{ id: 'f', ...files[0] }] }, files });
     expect(asked[0]?.transcript.find(({ kind }) => kind === 'prompt')?.content).toMatch(/^Go\.\n\n.*a\.csv/);
+  });
+
+  it('waits, and asks nobody, if dollars are limited and nobody knows what its model costs', async () => {
+    const budget = { max_cost_usd: 29, max_tokens: null, max_seconds: null, on_exhausted: 'wait' };
+    const { outcome, asked, records, find } = await exchange({ definition: { budget } });
+    expect([outcome, asked, records]).toEqual(['waiting', [], []]);
+    expect(find('unpriced_model')).toMatchObject({ model: 'm', provider: null, on_exhausted: 'wait' });
+  });
+
+  it('waits if a model without a price has answered for it, and wrote only the summary', async () => {
+    const round = { role: 'assistant', kind: 'reply', content: 'abc '.repeat(500), tool_calls: null, call_id: null, extra: null };
+    const messages = Array.from({ length: 20 }, (_, index) => ({ ...round, step: index + 1, position: 0 }));
+    const budget = { max_cost_usd: 29, max_tokens: null, max_seconds: null, on_exhausted: 'wait' };
+    const answer = async (model: string) =>
+      exchange({
+        ...{ run: { messages }, order: { step: 21 }, prices: { m: { input: 3, output: 5 } } },
+        ...{ definition: { budget, settings: { infinite_session: true } } },
+        reply: { model, usage: { ...NO_USAGE, total_in: 1_009, total_out: 211 } },
+      });
+    const { outcome, asked, find } = await answer('other');
+    expect([outcome, asked.map(({ transcript }) => transcript.length)]).toEqual(['waiting', [1]]);
+    expect(find('unpriced_model')).toMatchObject({ model: 'other', on_exhausted: 'wait' });
+    const priced = await answer('m');
+    expect([priced.outcome, priced.asked.length, priced.find('unpriced_model')]).toEqual([[], 2, undefined]);
   });
 
   it('waits if the record lacks the step before it', async () => {

@@ -118,6 +118,18 @@ describe('a request that was already served', () => {
       ...{ code: 'tool_call_not_found', message: 'The results are of calls of different runs' },
     });
   });
+
+  it('continues neither the run of another person nor one of another conversation', async () => {
+    const outputs = [{ id: formatCallId(TASK_ID, '1-0'), output: 'x' }];
+    const refuse = (task: object, conversation_id: string) => {
+      const tasks = { find: async () => ({ ...TASK, ...task }) };
+      return continueRun(servicesOf([], { tasks }), { outputs, conversation_id }, CALLER).catch((error: Error) => error.message);
+    };
+    expect(await refuse({ owner: 'local:bob', conversation_id: 'c3' }, 'c3')).toBe(`No call with id ${outputs[0]!.id}`);
+    expect(await refuse({ conversation_id: 'c3' }, 'c5')).toBe(
+      'The run that waits for these results does not belong to this conversation',
+    );
+  });
 });
 
 describe('a call of an MCP client', () => {

@@ -171,6 +171,18 @@ describe('the command line of an installation', () => {
     expect(await perdura(line)).toMatchObject({ failure: null, out });
   });
 
+  it('removes a package of an MCP server, and names it', async () => {
+    const cache = join(folder, 'home/cache/mcp-packages');
+    const key = '7'.repeat(32);
+    const manifest = { registry: 'npm', specs: ['a@1', 'b'], directory: `${key}-x`, installed_at: '2031-01-02', bytes: 7 };
+    await mkdir(join(cache, manifest.directory), { recursive: true });
+    await writeFile(join(cache, `${key}.json`), JSON.stringify(manifest));
+    expect(await perdura('mcp-packages ls')).toMatchObject({ out: '2031-01-02  npm  1 MiB  a@1 b\n' });
+    const out = 'Removed a@1 b. The next start of a server installs its package again.\n';
+    expect(await perdura('mcp-packages clear a@1')).toMatchObject({ failure: null, out });
+    expect(await perdura('mcp-packages ls --json')).toMatchObject({ out: '[]\n' });
+  });
+
   it('demonstrates a run with the model of the environment, and exits with 1 if it fails', async () => {
     const answers: Record<string, object> = {
       'GET /api/custom-tools': [{ name: 'another' }],
