@@ -81,7 +81,7 @@ it('helps those who ask, and those who mistype', async () => {
 
 it('shows where a command failed only to those who debug', async () => {
   const [plain, debugged] = await Promise.all([perdura(['restore']), perdura(['restore'], '', { LOG_LEVEL: 'debug' })]);
-  expect(plain).toMatchObject({ code: 2, errors: 'perdura restore <file>\n\nperdura restore: The file is missing\n' });
+  expect(plain).toMatchObject({ code: 2, errors: 'perdura restore <file> [--json]\n\nperdura restore: The file is missing\n' });
   expect(debugged).toMatchObject({
     code: 2,
     errors: expect.stringMatching(/\n {4}at .*\n\nperdura restore: The file is missing\n$/s),

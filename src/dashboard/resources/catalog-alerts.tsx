@@ -34,6 +34,12 @@ export const ALERTS: EditableScreen = {
     { label: 'Since', show: ({ state_since }) => <When at={state_since} /> },
   ],
   overrides: {
+    measure: {
+      description:
+        'Failure rate: percent of the ended runs that failed. Spend: US dollars. Waiting: minutes that a run has waited for a person. ' +
+        'Provider errors: failed requests to models. Backlog: runs that wait for an earlier run of their workflow. ' +
+        'Budget: percent of a budget that is spent in its present period.',
+    },
     threshold: { label: 'Fires at' },
     window_minutes: { label: 'Window (minutes)' },
     min_runs: { label: 'Fewest runs for a failure rate' },

@@ -52,7 +52,14 @@ export const WORKFLOWS: EditableScreen = {
       description: 'Receives a message when a run fails or is halted.',
       placeholder: 'https://…',
     },
-    tsv_tool_results: { label: 'Tool results as tab-separated values' },
+    tsv_tool_results: {
+      label: 'Tool results as tab-separated values',
+      description: 'A list of records (TSV) takes fewer tokens than the same list as JSON.',
+    },
+    caveman: {
+      label: 'Terse answers',
+      description: '“Caveman”: the instructions are shortened, and the model answers in few words, to save tokens.',
+    },
     // It takes names of stored tokens, but a secret is easily pasted here instead.
     credential_overrides: { label: 'Credential overrides (JSON)', holds_secret: true },
     ...MODEL_SETTINGS,

@@ -22,7 +22,12 @@ const CHOICE = { none: 'model default' };
 /** The settings of model calls in forms; if nothing is said here, the label is the name. */
 export const MODEL_SETTINGS: Overrides = {
   ...Object.fromEntries(['reasoning_effort', ...Object.keys(CallSettingFields)].map((name) => [name, CHOICE])),
-  reasoning_effort: { ...CHOICE, control: 'choice', options: [...REASONING_EFFORTS] },
+  reasoning_effort: {
+    ...CHOICE,
+    control: 'choice',
+    options: [...REASONING_EFFORTS],
+    description: 'How much the model thinks before it answers. More takes longer and costs more.',
+  },
   stop: { label: 'Stop texts' },
   parallel_tool_calls: { ...CHOICE, label: 'Several tool calls at once' },
   service_tier: { ...CHOICE, label: 'Service tier' },
