@@ -14,7 +14,7 @@ import type { Prisma, PrismaClient, Alert as Row } from '../../generated/prisma/
 import { inTransaction, LONG_STATEMENT_MS, row, rows } from '../database/database.ts';
 import { listPage, type Paging, type RowPage, wireAs } from '../database/page.ts';
 import { translateConstraintErrors } from '../database/resource.ts';
-import { sumAttempts } from '../runs/webhooks.sql.ts';
+import { sumWebhookAttempts } from '../runs/webhooks.sql.ts';
 import { maskChannels, unmaskChannels } from './alert-channels.ts';
 import * as sql from './alerts.sql.ts';
 
@@ -75,7 +75,7 @@ export function alertStore({ pool, prisma }: { pool: pg.Pool; prisma: PrismaClie
       const more = { include: { deliveries: DELIVERIES } };
       const page = await listPage(prisma.alertEvent, { where: { alert_id }, paging, toItem: (event: EventRow) => event, more });
       const delivery_ids = page.items.flatMap(({ deliveries }) => deliveries.map(({ id }) => id));
-      const attempts = await rows<Attempts>(pool, sumAttempts({ delivery_ids }));
+      const attempts = await rows<Attempts>(pool, sumWebhookAttempts({ delivery_ids }));
       const by_delivery = new Map(attempts.map((sum) => [sum.delivery_id, sum]));
       return { ...page, items: page.items.map((event) => eventOfRow(event, by_delivery)) };
     },

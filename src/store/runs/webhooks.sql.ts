@@ -32,7 +32,7 @@ export const pendingWebhooks = statement(
 );
 
 /** Sums up the attempts of deliveries. */
-export const sumAttempts = statement(
+export const sumWebhookAttempts = statement(
   'sum_webhook_attempts',
   ['delivery_ids'],
   `SELECT delivery_id, count(*)::int AS attempts, (array_agg(error ORDER BY attempt DESC))[1] AS error
