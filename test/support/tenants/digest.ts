@@ -1,11 +1,14 @@
 import pg from 'pg';
 
-/** Tables without owned rows, with only the audit trail, or with sums that any reader brings up to date. */
+/**
+ * Tables without owned rows, with only the audit trail, with sums that any reader brings up to date, or with parts of replies, which
+ * go by themselves.
+ */
 const NOBODYS = new Set(
   [
     '_prisma_migrations principals definitions provider_rates named_windows model_catalogue',
     'token_uses idempotency_keys installation_facts grant_keys',
-    'usage_runs usage_calls audit_entries audit_queue worker_beats',
+    'usage_runs usage_calls audit_entries audit_queue worker_beats chat_parts',
   ].flatMap((line) => line.split(' ')),
 );
 

@@ -108,6 +108,7 @@ const OPERATIONS: Record<keyof typeof RULES, string[]> = {
     'POST /api/tasks/{id}/webhooks/{delivery_id}/redeliver',
     ...['GET', 'DELETE'].map((method) => `${method} /api/agents/{agent_id}/chat/sessions/{session_id}`),
     'POST /api/agents/{agent_id}/chat/sessions/{session_id}/stop',
+    'GET /api/agents/{agent_id}/chat/sessions/{session_id}/stream',
     ...['GET', 'PATCH', 'DELETE'].map((method) => `${method} /api/scheduled-agents/{id}`),
     ...['PATCH /api/scheduled-agents/{id}/enable', 'PATCH /api/scheduled-agents/{id}/disable'],
     ...['POST /api/scheduled-agents/{id}/trigger', 'GET /api/scheduled-agents/{id}/runs'],
