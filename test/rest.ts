@@ -35,6 +35,7 @@ export const REST: Readonly<Record<string, string>> = {
   'browser/dashboard-run-page': 'every part of the page of a run',
   'browser/dashboard-screens': 'every screen, theme and width',
   'browser/dashboard-sign-in': 'an issuer that is down, and sessions that end',
+  'browser/dashboard-sixteen': 'the way to each of sixteen answers',
   'browser/dashboard-tasks': 'each way to find a task',
   'browser/dashboard-usage': 'each column of the usage',
   'browser/dashboard-versions': 'each way to compare and restore',
