@@ -112,6 +112,7 @@ export const chat = {
     }),
     reply: ChatEvent,
     kind: 'events',
+    resumable: true,
     refuses: [400, 403],
   }),
   stop: endpoint('POST /api/agents/{agent_id}/chat/sessions/{session_id}/stop', {

@@ -53,6 +53,8 @@ export interface Endpoint<
   stores?: boolean | ((body: unknown) => boolean);
   /** The schema of one frame of the stream, if the operation can answer with a stream. */
   streamed?: z.ZodType;
+  /** True if the stream continues after the event that Last-Event-ID names, and answers 204 if nothing follows. */
+  resumable?: boolean;
   /** The schema of refusals, if they do not have the form of problem details. */
   refusal?: z.ZodType;
   /** True if the operation answers 202 without a body to a message that needs no answer. */
@@ -87,6 +89,7 @@ interface Facts<P, Q, B, R, K> {
   shared?: boolean;
   stores?: Endpoint['stores'];
   streamed?: z.ZodType;
+  resumable?: boolean;
   refusal?: z.ZodType;
   notifiable?: boolean;
 }

@@ -246,6 +246,7 @@ export const workflows = {
     query: StreamQuery,
     reply: RunEvent,
     kind: 'events',
+    resumable: true,
     refuses: [403],
   }),
   installSkill: endpoint('POST /api/workflows/{id}/skills/{skill_id}', {

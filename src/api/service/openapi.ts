@@ -127,7 +127,7 @@ function toOperation(endpoint: Endpoint): ZodOpenApiOperationObject {
       : {}),
     responses: {
       [endpoint.status]: describeSuccess(endpoint),
-      ...(isResumed(endpoint) ? { 204: { description: 'Nothing follows: do not reconnect' } } : {}),
+      ...(endpoint.resumable ? { 204: { description: 'Nothing follows: do not reconnect' } } : {}),
       ...(endpoint.idempotent && endpoint.status !== 200
         ? { 200: { ...describeSuccess(endpoint), description: 'Replayed' } }
         : {}),
@@ -160,7 +160,7 @@ function describeOperation({ description, summary, kind, idempotent, refuses, ac
 
 const FileForm = z.object({ file: z.string().meta({ format: 'binary', description: 'The file, with its name' }) });
 
-function describeHeaders({ idempotent, refuses, kind, method, query }: Endpoint): z.ZodObject | null {
+function describeHeaders({ idempotent, refuses, method, resumable }: Endpoint): z.ZodObject | null {
   const shape = {
     ...(idempotent
       ? {
@@ -179,16 +179,10 @@ function describeHeaders({ idempotent, refuses, kind, method, query }: Endpoint)
           }),
         }
       : {}),
-    ...(isResumed({ kind, query })
-      ? { 'Last-Event-ID': z.string().optional().meta({ description: 'Replay everything after this number' }) }
-      : {}),
+    ...(resumable ? { 'Last-Event-ID': z.string().optional().meta({ description: 'Replay everything after this number' }) } : {}),
   };
   return Object.keys(shape).length > 0 ? z.object(shape) : null;
 }
-
-/** True for a stream that continues after an event. */
-const isResumed = ({ kind, query }: Pick<Endpoint, 'kind' | 'query'>) =>
-  kind === 'events' && 'after' in (query as z.ZodObject).shape;
 
 function describeSuccess({ kind, reply, summary, streamed }: Endpoint): object {
   if (kind === 'file')

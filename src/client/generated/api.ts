@@ -5606,7 +5606,7 @@ export interface Operations {
         question_id?: string;
       };
     };
-    reply: ChatEvent;
+    reply: null;
   };
   /** Get an agent */
   'GET /api/agents/{id}': {
