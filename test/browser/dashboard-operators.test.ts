@@ -315,7 +315,7 @@ describeInBrowser('alerts', () => {
     await page.reload();
     const history = page.getByRole('group', { name: 'History of the alert' });
     await history.getByText('fired').waitFor();
-    expect(await history.innerText()).toContain('none: no webhook URL');
+    expect(await history.innerText()).toContain('none: no address');
     expect(await faultsOf(page)).toEqual([]);
     await page.setViewportSize({ width: 1280, height: 800 });
     await button(page, 'Mute for an hour').click();

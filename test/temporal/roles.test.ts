@@ -313,6 +313,6 @@ it.each([
   ['', /^perdura worker: --role: an empty name is not one of/m],
 ])('a worker refuses the role "%s" with one sentence', async (role, sentence) => {
   const worker = perdura('worker', envOf(here.setting), ['--role', role]);
-  expect(await worker.ended).toEqual([1, null]);
+  expect(await worker.ended).toEqual([2, null]);
   expect(worker.output()).toMatch(sentence);
 });

@@ -150,7 +150,7 @@ function Line({ line, done, is_chosen, toggle, outcome }: LineProps) {
         )}
       </Group>
       <Text size="sm">
-        <Anchor component={Link} to={`/tasks/${task_id}`} size="sm">
+        <Anchor component={Link} to={`/tasks/${task_id}`} size="sm" underline="always">
           {shortenPrompt(prompt, 120)}
         </Anchor>{' '}
         <Text span c="dimmed">

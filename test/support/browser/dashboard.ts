@@ -32,7 +32,7 @@ export async function faultsOf(page: Page): Promise<string[]> {
   const found: string[] = [];
   const look = async (name: string, width: number) => {
     await page.setViewportSize({ width, height: 800 });
-    const wider = Number(await page.evaluate('document.documentElement.scrollWidth - innerWidth'));
+    const wider = await settle(page);
     if (wider > 0) found.push(`${name}: ${wider} px wider than the window`);
     found.push(...(await axe(page)).map((fault) => `${name}: ${fault}`));
   };
@@ -43,6 +43,15 @@ export async function faultsOf(page: Page): Promise<string[]> {
   await look('dark 1280', 1280);
   await page.emulateMedia({ colorScheme: 'light' });
   return found;
+}
+
+/** Returns how much wider than the window the page is, once its layout has followed the window. */
+async function settle(page: Page): Promise<number> {
+  for (let tries = 1; ; tries += 1) {
+    const wider = Number(await page.evaluate('document.documentElement.scrollWidth - innerWidth'));
+    if (wider <= 0 || tries === 20) return wider;
+    await page.waitForTimeout(50);
+  }
 }
 
 /** Counts the clicks on the page from now on; key presses do not count. */
