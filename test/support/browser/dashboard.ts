@@ -22,6 +22,7 @@ export async function chooseMore(page: Page, name: string, how: 'click' | 'keys'
 export async function darken(page: Page): Promise<void> {
   await page.emulateMedia({ colorScheme: 'dark' });
   await page.locator('html[data-mantine-color-scheme="dark"]').waitFor();
+  await page.evaluate('new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))');
 }
 
 /**
