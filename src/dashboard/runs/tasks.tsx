@@ -77,7 +77,6 @@ function Errors({ wanted: { filters, set } }: { wanted: ReturnType<typeof useFil
         <Button
           key={error_code}
           size="compact-xs"
-          color="red"
           variant={chosen === error_code ? 'filled' : 'default'}
           aria-pressed={chosen === error_code}
           title={last_error ?? ''}
