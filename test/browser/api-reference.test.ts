@@ -58,6 +58,8 @@ describeInBrowser('the API reference at /docs', () => {
     await page.emulateMedia({ colorScheme: 'dark' });
     await page.reload();
     await page.getByRole('heading', { name: 'Perdura', exact: true, level: 1 }).waitFor();
+    await page.locator('body.dark-mode').waitFor();
+    await page.evaluate('new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))');
     expect([...light, ...(await axe(page))].filter((fault) => !OF_SCALAR.test(fault))).toEqual([]);
     await page.emulateMedia({ colorScheme: null });
     expect(foreign).toEqual([]);

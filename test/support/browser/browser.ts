@@ -130,6 +130,10 @@ const STANDARDS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best
 export async function axe(page: Page): Promise<string[]> {
   // The debugger evaluates this, so the page's Content-Security-Policy does not apply.
   await page.evaluate(axeCore.source);
+  // Colours in the middle of a change are nobody's.
+  await page.evaluate(
+    'Promise.all(document.getAnimations().filter((it) => it.effect?.getComputedTiming().iterations !== Infinity).map((it) => it.finished.catch(() => {})))',
+  );
   // At the end of a form, its bar covers no part of a field or button.
   await page.evaluate(
     "for (const form of document.querySelectorAll('form:has(.form-actions)')) form.scrollIntoView({ block: 'end' })",
