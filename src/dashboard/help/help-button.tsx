@@ -1,12 +1,10 @@
 import { UnstyledButton } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { useQuery } from '@tanstack/react-query';
 import { type MouseEvent, useEffect, useRef, useState } from 'react';
-import type { ApiProblem } from '../api/call.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { Loaded } from '../ui/states.tsx';
 import { DocsText } from './docs-text.tsx';
-import { readPage } from './pages.ts';
+import { useDocsPage } from './use-docs-page.ts';
 
 interface HelpButtonProps {
   /** The page and the heading, as in `runs#budget`. */
@@ -35,11 +33,7 @@ function Pages({ first }: { first: string }) {
   const [place, setPlace] = useState(first);
   const element = useRef<HTMLDivElement>(null);
   const [page = '', section = ''] = place.split('#');
-  const query = useQuery<string | null, ApiProblem>({
-    queryKey: ['docs', page],
-    queryFn: () => readPage(page),
-    staleTime: Number.POSITIVE_INFINITY,
-  });
+  const query = useDocsPage(page);
   useEffect(() => {
     const target = section ? `#${CSS.escape(section)}` : '.docs';
     if (query.data) element.current?.querySelector(target)?.scrollIntoView();

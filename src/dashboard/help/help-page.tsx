@@ -1,12 +1,12 @@
 import { Anchor, SimpleGrid, Stack, Text, Title } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
 import { ArrowUpRight } from 'lucide-react';
 import { type ReactNode, useEffect } from 'react';
 import { Link, useLocation, useParams } from 'react-router';
 import { Page } from '../ui/page.tsx';
 import { Empty, Loading } from '../ui/states.tsx';
 import { DocsText } from './docs-text.tsx';
-import { HELP_PAGES, readPage } from './pages.ts';
+import { HELP_PAGES } from './pages.ts';
+import { useDocsPage } from './use-docs-page.ts';
 
 /** The docs of this release: what there is, or one page of them. */
 export default function Help() {
@@ -47,7 +47,7 @@ const Outside = ({ href, children }: { href: string; children: ReactNode }) => (
 );
 
 function HelpPage({ name }: { name: string }) {
-  const { data, isPending } = useQuery({ queryKey: ['docs', name], queryFn: () => readPage(name), staleTime: Infinity });
+  const { data, isPending } = useDocsPage(name);
   const [heading = '', ...body] = data?.split('\n') ?? [];
   const title = heading.replace(/^# /, '') || 'Docs';
   useScrollToSection(data);
