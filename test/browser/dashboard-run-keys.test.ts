@@ -2,8 +2,9 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { describeInBrowser, it } from '../support/browser/browser.ts';
 import { faultsOf, signInAsAlice } from '../support/browser/dashboard.ts';
+import { ADD, panel, row, rows, searchOf, summed, toolNameOf } from '../support/browser/run-page.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { asks, fails, says } from '../support/peers/model-server.ts';
+import { asks, says } from '../support/peers/model-server.ts';
 
 let here: TestInstallation;
 beforeAll(async () => {
@@ -12,33 +13,11 @@ beforeAll(async () => {
 afterAll(() => here.stop());
 
 const open = (page: Page, path: string) => signInAsAlice(page, `${here.url}/dashboard${path}`);
-const rows = (page: Page) => page.getByRole('listbox', { name: 'Steps of the run' });
-const row = (page: Page, name: RegExp) => rows(page).getByRole('option', { name });
-const searchOf = (page: Page) => Object.fromEntries(new URL(page.url()).searchParams);
-const panel = (page: Page, title: string | RegExp) => page.getByRole('region', { name: title });
-
-const ADD = 'EFFECT = "read"\ndef add(a: int, b: int) -> int:\n    """Adds two numbers."""\n    return a + b\n';
-
-async function toolNameOf(workflow_id: string): Promise<string> {
-  const { agent_id } = await here.alice.ok(here.alice.get(`/api/workflows/${workflow_id}`));
-  const { custom_tool_ids } = await here.alice.ok(here.alice.get(`/api/agents/${agent_id}`));
-  return (await here.alice.ok(here.alice.get(`/api/custom-tools/${custom_tool_ids[0]}`))).name;
-}
-
-/** A run with a retry, a call and two steps. */
-async function summed() {
-  const workflow_id = await here.workflow({ tools: [ADD], workflow: { title: 'Sums' } });
-  const name = await toolNameOf(workflow_id);
-  here.model.script(fails(503), asks({ name, args: { a: 17, b: 25 } }), says('It is 42.'));
-  const task_id = await here.prompt(workflow_id, 'What is 17 + 25?');
-  await here.ended(task_id);
-  return { workflow_id, task_id, name };
-}
 
 /** A run that waits for the approval of a call. */
 async function asking(title: string) {
   const workflow_id = await here.workflow({ tools: [ADD], workflow: { title } });
-  const name = await toolNameOf(workflow_id);
+  const name = await toolNameOf(here, workflow_id);
   const { agent_id } = await here.alice.ok(here.alice.get(`/api/workflows/${workflow_id}`));
   await here.alice.ok(here.alice.put(`/api/agents/${agent_id}`, { approval_tools: [name] }));
   here.model.scriptPrompt(title, asks({ name, args: { a: 3, b: 4 } }), says('Seven.'));
@@ -107,7 +86,7 @@ describeInBrowser('a run that waits for a person', () => {
 
 describeInBrowser('Back on the page of a run', () => {
   it('closes a step, then leads to the conversation, and only then leaves the run', async ({ page }) => {
-    const { task_id, name } = await summed();
+    const { task_id, name } = await summed(here);
     await open(page, '/tasks');
     await page.getByRole('link', { name: 'What is 17 + 25?' }).first().click();
     await page.getByTestId('transcript').getByText('It is 42.').waitFor();
@@ -131,7 +110,7 @@ describeInBrowser('Back on the page of a run', () => {
 
 describeInBrowser('the zoom of the waterfall', () => {
   it('shows a part of the run by keys and buttons, or what the rows in sight need', async ({ page }) => {
-    const { task_id, name } = await summed();
+    const { task_id, name } = await summed(here);
     await open(page, `/tasks/${task_id}?view=steps&step=1-1`);
     await panel(page, `Details of ${name}`).waitFor();
     const bar = row(page, new RegExp(`^${name} `)).locator('.step-bar');

@@ -2,6 +2,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { describeInBrowser, it, long } from '../support/browser/browser.ts';
 import { chooseMore, faultsOf, signInAsAlice } from '../support/browser/dashboard.ts';
+import { ADD, panel, row, rows, searchOf, summed, toolNameOf } from '../support/browser/run-page.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { asks, fails, hangs, says } from '../support/peers/model-server.ts';
 
@@ -12,29 +13,7 @@ beforeAll(async () => {
 afterAll(() => here.stop());
 
 const open = (page: Page, path: string) => signInAsAlice(page, `${here.url}/dashboard${path}`);
-const rows = (page: Page) => page.getByRole('listbox', { name: 'Steps of the run' });
-const row = (page: Page, name: RegExp) => rows(page).getByRole('option', { name });
 const fact = (page: Page, name: string) => page.locator(`.facts > div:has(dt:text-is("${name}")) dd`).first();
-const searchOf = (page: Page) => Object.fromEntries(new URL(page.url()).searchParams);
-const panel = (page: Page, title: string | RegExp) => page.getByRole('region', { name: title });
-
-const ADD = 'EFFECT = "read"\ndef add(a: int, b: int) -> int:\n    """Adds two numbers."""\n    return a + b\n';
-
-async function toolNameOf(workflow_id: string): Promise<string> {
-  const { agent_id } = await here.alice.ok(here.alice.get(`/api/workflows/${workflow_id}`));
-  const { custom_tool_ids } = await here.alice.ok(here.alice.get(`/api/agents/${agent_id}`));
-  return (await here.alice.ok(here.alice.get(`/api/custom-tools/${custom_tool_ids[0]}`))).name;
-}
-
-/** A run with a retry, a call and two steps. */
-async function summed() {
-  const workflow_id = await here.workflow({ tools: [ADD], workflow: { title: 'Sums' } });
-  const name = await toolNameOf(workflow_id);
-  here.model.script(fails(503), asks({ name, args: { a: 17, b: 25 } }), says('It is 42.'));
-  const task_id = await here.prompt(workflow_id, 'What is 17 + 25?');
-  await here.ended(task_id);
-  return { workflow_id, task_id, name };
-}
 
 describeInBrowser('the thinking of a model', () => {
   it('is folded before its answer', async ({ page }) => {
@@ -55,7 +34,7 @@ describeInBrowser('the thinking of a model', () => {
 
 describeInBrowser('the waterfall of a run', () => {
   it('is read by keyboard, with the selected row in the URL', async ({ page }) => {
-    const { task_id, name } = await summed();
+    const { task_id, name } = await summed(here);
     await open(page, `/tasks/${task_id}?view=steps`);
     await row(page, /^Step 1, scripted completed/).waitFor();
     expect(await rows(page).getByRole('option').count()).toBe(4);
@@ -93,7 +72,7 @@ describeInBrowser('the waterfall of a run', () => {
   });
 
   it('keeps only the rows in sight in the page, and scrolls to the one in the URL', async ({ page }) => {
-    const { task_id } = await summed();
+    const { task_id } = await summed(here);
     await here.core.database.pool.query(
       `INSERT INTO task_steps (task_id, step, attempts, model, finish, started_at, ended_at)
         SELECT $1, n, 1, 'scripted', 'stop', now() + n * interval '1 second', now() + (n + 1) * interval '1 second'
@@ -115,7 +94,7 @@ describeInBrowser('the waterfall of a run', () => {
 
 describeInBrowser('what the model saw', () => {
   it('shows the whole request of a step, and what is new in it', async ({ page }) => {
-    const { task_id, name } = await summed();
+    const { task_id, name } = await summed(here);
     await open(page, `/tasks/${task_id}?view=steps&step=2`);
     await page.getByRole('button', { name: 'What the model saw …' }).click();
     const dialog = page.getByRole('dialog', { name: 'What the model saw at step 2' });
@@ -159,7 +138,7 @@ describeInBrowser('a call that the program of the prompt executes', () => {
 
 describeInBrowser('the head of a run', () => {
   it('sends the prompt again, unchanged or changed', async ({ page }) => {
-    const { task_id } = await summed();
+    const { task_id } = await summed(here);
     await open(page, `/tasks/${task_id}`);
     here.model.script(says('Again.'), says('Otherwise.'));
     await page.getByRole('button', { name: 'Run again', exact: true }).click();
@@ -195,7 +174,7 @@ describeInBrowser('the head of a run', () => {
   });
 
   long('links to the forks of a run, and from a fork to its source', async ({ page }) => {
-    const { task_id } = await summed();
+    const { task_id } = await summed(here);
     here.model.script(says('Forked.'));
     const fork = await here.alice.ok(here.alice.post(`/api/tasks/${task_id}/fork`, { from_step: 2 }), 201);
     await here.ended(fork.task_id);
@@ -218,7 +197,7 @@ describeInBrowser('the head of a run', () => {
 
   long('copies the id, and a curl command without the token', async ({ page }) => {
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write'], { origin: here.url });
-    const { task_id } = await summed();
+    const { task_id } = await summed(here);
     await open(page, `/tasks/${task_id}`);
     const clipboard = () => page.evaluate('navigator.clipboard.readText()');
     await page.getByRole('button', { name: 'Copy id' }).click();
@@ -253,7 +232,7 @@ describeInBrowser('the head of a run', () => {
 
   long('separates the time waiting from the time working', async ({ page }) => {
     const workflow_id = await here.workflow({ tools: [ADD] });
-    const name = await toolNameOf(workflow_id);
+    const name = await toolNameOf(here, workflow_id);
     const { agent_id } = await here.alice.ok(here.alice.get(`/api/workflows/${workflow_id}`));
     await here.alice.ok(here.alice.put(`/api/agents/${agent_id}`, { approval_tools: [name] }));
     here.model.script(asks({ name, args: { a: 1, b: 2 } }), says('Three.'));
