@@ -50,7 +50,7 @@ describe('bin/perdura.mjs', { timeout: 30_000 }, () => {
        mkdirSync('dist/dashboard', { recursive: true });
        writeFileSync('dist/dashboard/index.html', process.argv.slice(2).join(' '));`,
     );
-    await Promise.all(['src/dashboard/pages', 'src/contracts'].map((name) => mkdir(join(root, name), { recursive: true })));
+    await Promise.all(['src/dashboard/pages', 'src/contracts', 'docs'].map((name) => mkdir(join(root, name), { recursive: true })));
     const source = join(root, 'src/dashboard/pages/home.tsx');
     await Promise.all([writeFile(join(root, 'src/dashboard/vite.config.ts'), ''), writeFile(source, 'one')]);
 
@@ -58,7 +58,7 @@ describe('bin/perdura.mjs', { timeout: 30_000 }, () => {
     const built = await readFile(join(root, 'dist/dashboard/index.html'), 'utf8');
     expect(built).toBe(`build --config ${join(root, 'src/dashboard/vite.config.ts')}`);
     expect((await startPerdura(root, 'dev').ended).err).toBe('');
-    for (const file of [source, join(root, 'src/contracts/new.ts')]) {
+    for (const file of [source, join(root, 'src/contracts/new.ts'), join(root, 'docs/new.md')]) {
       await writeFile(file, 'two');
       expect((await startPerdura(root, 'dev').ended).err).toContain('Building the dashboard … done');
     }

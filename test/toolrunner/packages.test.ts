@@ -51,7 +51,8 @@ it('leaves no half-made environment behind, and reports why there is none', asyn
 
 it('says what it cannot install, and takes no options for packages', async () => {
   const config = readConfig({ PERDURA_HOME: home });
-  await expect(command(config, ['install', '--index-url=http://elsewhere'])).rejects.toThrow('is not the name of a package');
+  await expect(command(config, ['install', '--index-url=http://elsewhere'])).rejects.toThrow('There is no option --index-url');
+  await expect(command(config, ['install', '!inflection'])).rejects.toThrow('"!inflection" is not the name of a package');
   await expect(command(config, ['install', 'inflection==0.0.0.999'])).rejects.toThrow(/Installing inflection.* failed/);
   await expect(command(config, [])).rejects.toThrow('Name the packages to install');
 }, 120_000);
