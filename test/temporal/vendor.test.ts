@@ -5,6 +5,7 @@ import { asks, says, startModelServer } from '../support/peers/model-server.ts';
 import { agentAsks, agentSays, spends, startVendorServer, type VendorServer } from '../support/peers/vendor-server.ts';
 import { answersOf, openaiAt, providerOf } from '../support/runs/fallbacks.ts';
 import { reaches } from '../support/runs/run-facts.ts';
+import { until } from '../support/until.ts';
 
 let vendor: VendorServer;
 let here: TestInstallation;
