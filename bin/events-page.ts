@@ -1,7 +1,8 @@
 // Writes docs/events.md from the map of events: `npm run event-docs`.
 import { writeFileSync } from 'node:fs';
 import { z } from 'zod';
-import { EVENT_TYPES, LOG_EVENTS } from '../src/contracts/events.ts';
+import { EVENT_TYPES } from '../src/contracts/events.ts';
+import { LOG_EVENTS } from '../src/contracts/log-events.ts';
 
 interface JsonSchema {
   type?: string | string[];
@@ -24,9 +25,9 @@ dashboard shows them. [durability.md](durability.md) describes how a stream is r
 {"type": "log", "data": {"event": "model_call", "detail": "my-model", "step": 1}, "timestamp": "2026-01-31T12:00:00.000Z"}
 \`\`\`
 
-This page is written by \`npm run event-docs\` from \`src/contracts/events.ts\`, as are \`/openapi.json\` and the types of the TypeScript client,
-which distinguish events by \`type\` and \`event\`. A field with \`?\` may be absent. Later versions add events and fields: ignore those
-that you do not know.
+This page is written by \`npm run event-docs\` from \`src/contracts/events.ts\` and \`src/contracts/log-events.ts\`. So are \`/openapi.json\`
+and the types of the TypeScript client, which distinguish events by \`type\` and \`event\`. A field with \`?\` may be absent. Later versions
+add events and fields: ignore those that you do not know.
 
 ## Types
 

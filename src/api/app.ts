@@ -2,22 +2,9 @@ import cors from '@fastify/cors';
 import multipart from '@fastify/multipart';
 import rateLimit from '@fastify/rate-limit';
 import Fastify, { type FastifyInstance } from 'fastify';
-import type { BuiltinTool } from '../contracts/builtin-tools.ts';
 import type { Endpoint } from '../contracts/endpoint.ts';
 import type { HostRule } from '../domain/hosts.ts';
-import type { Mailer } from '../egress/mailer.ts';
-import type { SendMessage } from '../egress/message-sender.ts';
-import type { ChangeReaders, PublishChange } from '../events/changes.ts';
-import type { FollowSource } from '../events/follow.ts';
-import type { Judge } from '../guardrails/judge.ts';
-import type { CachedIdentity } from '../identity/cached-identity.ts';
-import type { AuthorityOf } from '../identity/roles.ts';
 import type { Tracing } from '../observe/tracing.ts';
-import type { Store } from '../store/index.ts';
-import type { Engine } from '../temporal/client/engine.ts';
-import type { Dispatch } from '../temporal/start/orders.ts';
-import type { ToolRunner } from '../toolrunner/runner.ts';
-import type { FitArguments } from '../tools/arguments.ts';
 import { createLimitChecks, type LimitChecks } from './checks/priced-limits.ts';
 import { mcpEndpointRoutes } from './compat/mcp/routes.ts';
 import { openaiRoutes } from './compat/openai/routes.ts';
@@ -31,22 +18,13 @@ import { refuseOtherHosts } from './http/hosts.ts';
 import { createIdempotency } from './http/idempotency.ts';
 import { parseJsonBody } from './http/json-body.ts';
 import { LOG_SHAPE } from './http/log-shape.ts';
-import type { Api, Gates } from './http/mount.ts';
+import type { Api } from './http/mount.ts';
 import { refuseInOurWords, refuseRoute } from './http/problems.ts';
 import { RateWindow } from './http/rate-window.ts';
-import { createRedactedLog, type RequestSecrets, redactReplies } from './http/redact-replies.ts';
+import { createRedactedLog, redactReplies } from './http/redact-replies.ts';
 import { REQUEST_ID, returnRequestIds } from './http/request-ids.ts';
 import { secureHeaders } from './http/secure-headers.ts';
 import { cutStalled, lingerOnClose } from './http/slow-clients.ts';
-import type {
-  BundleBuilder,
-  KnowledgeService,
-  McpProbe,
-  McpSignIns,
-  ModelCatalogueService,
-  ModelLists,
-  StepRequestBuilder,
-} from './ports.ts';
 import { agentRoutes } from './routes/agents.ts';
 import { alertRoutes } from './routes/alerts.ts';
 import { type Attach, type AttachmentLimits, attachmentRoutes, createAttach } from './routes/attachments.ts';
@@ -54,10 +32,10 @@ import { auditRoutes } from './routes/audit.ts';
 import { budgetRoutes } from './routes/budgets.ts';
 import { builtinToolRoutes } from './routes/builtin-tools.ts';
 import { changeRoutes } from './routes/changes.ts';
-import { type ChatServices, chatRoutes } from './routes/chat.ts';
+import { chatRoutes } from './routes/chat.ts';
 import { customToolRoutes } from './routes/custom-tools.ts';
 import { datasetRoutes } from './routes/datasets.ts';
-import { type EvaluationServices, evaluationRoutes } from './routes/evaluations.ts';
+import { evaluationRoutes } from './routes/evaluations.ts';
 import { type GuardrailLimits, guardrailRoutes } from './routes/guardrails.ts';
 import { inboxRoutes } from './routes/inbox.ts';
 import { keyRoutes } from './routes/keys.ts';
@@ -68,11 +46,11 @@ import { memoryRoutes } from './routes/memories.ts';
 import { modelRoutes } from './routes/models.ts';
 import { providerRoutes } from './routes/providers.ts';
 import { runInspectionRoutes } from './routes/run-inspection.ts';
-import { type ScheduleServices, scheduledAgentRoutes } from './routes/scheduled-agents.ts';
+import { scheduledAgentRoutes } from './routes/scheduled-agents.ts';
 import { scoreRoutes } from './routes/scores.ts';
 import { skillRoutes } from './routes/skills.ts';
 import { systemRoutes } from './routes/system.ts';
-import { type TaskServices, taskRoutes } from './routes/tasks.ts';
+import { taskRoutes } from './routes/tasks.ts';
 import { tokenRoutes } from './routes/tokens.ts';
 import { transferRoutes } from './routes/transfer.ts';
 import { usageRoutes } from './routes/usage.ts';
@@ -80,65 +58,16 @@ import { versionRoutes } from './routes/versions.ts';
 import { webhookSecretRoutes } from './routes/webhook-secrets.ts';
 import { webhookRoutes } from './routes/webhooks.ts';
 import { workflowRoutes } from './routes/workflows.ts';
-import type { AuditTrail } from './service/audit-trail.ts';
 import { type DashboardSettings, serveDashboards } from './service/dashboard.ts';
 import { serveDocs } from './service/docs.ts';
-import { type Checks, healthRoutes } from './service/health.ts';
-import { type MetricsSource, metricsRoute } from './service/metrics.ts';
-import { type BrowserSignIn, browserSignInRoutes, createCookies } from './sign-in/browser-sign-in.ts';
+import { healthRoutes } from './service/health.ts';
+import { metricsRoute } from './service/metrics.ts';
+import type { Services } from './services.ts';
+import { browserSignInRoutes, createCookies } from './sign-in/browser-sign-in.ts';
 import { mcpSignInCallback } from './sign-in/mcp-sign-in-callback.ts';
 import { type Authorization, resourceMetadata } from './sign-in/resource-metadata.ts';
 import { createSignIns } from './sign-in/sign-in.ts';
 import { createTokenWatch } from './sign-in/token-ends.ts';
-
-/** The services that the API needs; src/main builds them. */
-export interface Services extends Pick<TaskServices, 'findModelPrice'> {
-  store: Store;
-  engine: Engine;
-  /** The source of the streams of runs. */
-  following: FollowSource;
-  /** The source of the streams of changes. */
-  changes: ChangeReaders;
-  publishChange: PublishChange;
-  dispatch: Dispatch;
-  runner: ToolRunner;
-  models: ModelLists;
-  model_catalogue: ModelCatalogueService;
-  mcp: McpProbe;
-  mcpSignIns: McpSignIns;
-  knowledge: KnowledgeService;
-  fitArguments: FitArguments;
-  builtin_tools: BuiltinTool[];
-  buildBundle: BundleBuilder;
-  buildStepRequest: StepRequestBuilder;
-  identify: CachedIdentity;
-  authorityOf: AuthorityOf;
-  /** The dashboard's sign-in; null: the dashboard accepts only tokens. */
-  sign_in: BrowserSignIn | null;
-  audit: AuditTrail;
-  checks: Checks;
-  mailer: Mailer;
-  sendMessage: SendMessage;
-  /** Returns the room on the disk of the home folder, in bytes. */
-  measureDisk(): Promise<{ free: number; total: number }>;
-  /** The metrics of this process and of the installation. */
-  metrics: readonly MetricsSource[];
-  replies: ChatServices['replies'];
-  stopReply: ChatServices['stopReply'];
-  guard: ChatServices['guard'];
-  judge: Judge;
-  /** Lets the runs try again that wait for a budget and fit it now. */
-  wakeWaiting(): Promise<void>;
-  /** Throws if a write would exceed the caller's storage quota. */
-  admitBytes: Gates['admitBytes'];
-  schedules: ScheduleServices['schedules'];
-  evaluations: EvaluationServices['evaluations'];
-  fireNow: ScheduleServices['fireNow'];
-  mayStart: ScheduleServices['mayStart'];
-  secrets: RequestSecrets;
-  /** True if so many statements wait for a database connection that a further request would only time out. */
-  isCrowded(): boolean;
-}
 
 /** The most that one caller, or all callers together, may use at once. */
 export interface ApiLimits {

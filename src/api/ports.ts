@@ -1,14 +1,6 @@
 import type { KnowledgeSource } from '../contracts/knowledge.ts';
-import type {
-  McpPromptFill,
-  McpPrompts,
-  McpPromptText,
-  McpServer,
-  McpSignInBegun,
-  McpSignInFinished,
-  McpTest,
-  McpToolList,
-} from '../contracts/mcps.ts';
+import type { McpSignInAnswer, McpSignInBegun, McpSignInFinished } from '../contracts/mcp-sign-ins.ts';
+import type { McpPromptFill, McpPrompts, McpPromptText, McpServer, McpTest, McpToolList } from '../contracts/mcps.ts';
 import type { CatalogueInUse, CatalogueUpdate } from '../contracts/model-catalogue.ts';
 import type { Model } from '../contracts/models.ts';
 import type { Provider, ProviderDraft } from '../contracts/providers.ts';
@@ -67,15 +59,7 @@ export interface McpProbe {
 export interface McpSignIns {
   begin(server: McpServer, caller: Caller): Promise<McpSignInBegun>;
   /** Finishes the sign-in. Throws a conflict if it is too old or was started by somebody else. */
-  finish(answer: SignInAnswer, caller: Caller): Promise<McpSignInFinished>;
-}
-
-interface SignInAnswer {
-  /** The server whose address the browser was sent back to. */
-  server_id?: string | undefined;
-  state: string;
-  code: string;
-  iss?: string | undefined;
+  finish(answer: McpSignInAnswer, caller: Caller): Promise<McpSignInFinished>;
 }
 
 export interface KnowledgeService extends Omit<Knowledge, 'probe'> {

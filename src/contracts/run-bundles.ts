@@ -4,7 +4,7 @@ import { Attachment } from './attachments.ts';
 import { PinnedCallSettings } from './call-settings.ts';
 import { Id, Timestamp, TOOL_EFFECTS } from './common.ts';
 import { endpoint, IdParams } from './endpoint.ts';
-import { ForkedFrom } from './events.ts';
+import { ForkedFrom } from './forks.ts';
 import { ToolCallRecord } from './tasks.ts';
 import { UsageCounts } from './usage-counts.ts';
 

@@ -12,3 +12,6 @@ export function isSameModel(reported: string, asked: string): boolean {
 
 /** Removes the vendor or address before the name of a model, as in `openai/gpt-4o`. */
 const plainName = (model: string) => model.toLowerCase().split('/').at(-1)!;
+
+/** True for Anthropic's models, also at gateways. */
+export const isClaude = (model: string): boolean => /(?:^|[./])claude/i.test(model);

@@ -1,4 +1,4 @@
-import { takesOneSampling } from './provider-presets.ts';
+import { isClaude } from './model-names.ts';
 
 /** A setting of a model call that is not sent, and why. */
 interface LeftOutSetting {
@@ -58,6 +58,7 @@ function explainLeftOut(
 ): string | null {
   if (OWN_SETTINGS.includes(setting) && !takes.includes(setting))
     return `this endpoint is not known to take it for ${model || 'its model'}; set it to null`;
-  const is_second = setting === 'top_p' && takesOneSampling(model) && top_p !== undefined && temperature !== undefined;
+  // Anthropic refuses both at once.
+  const is_second = setting === 'top_p' && isClaude(model) && top_p !== undefined && temperature !== undefined;
   return is_second ? `${model} takes either temperature or top_p, and both are set; set one of them to null` : null;
 }

@@ -1,5 +1,5 @@
 import { ALL_KINDS, type RecordChange } from '../contracts/changes.ts';
-import type { LogName } from '../contracts/events.ts';
+import type { LogName } from '../contracts/log-events.ts';
 import { mailbox } from '../domain/mailbox.ts';
 import type { EventBus, PlacedChange } from './bus.ts';
 import type { NewEvent } from './task-events.ts';

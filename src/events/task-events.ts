@@ -1,4 +1,5 @@
-import type { LogData, LogName, RunEvent } from '../contracts/events.ts';
+import type { LogData, RunEvent } from '../contracts/events.ts';
+import type { LogName } from '../contracts/log-events.ts';
 import type { Usage } from '../domain/usage.ts';
 
 /** An event of a run; the same shape goes to the database, over the bus and to the client. */

@@ -9,7 +9,7 @@ import { reservePort } from '../embedded/ports.ts';
 import { supervise } from '../embedded/supervision.ts';
 import { applyMigrations } from '../store/database/migrations.ts';
 import { quietSdk } from '../temporal/worker/worker.ts';
-import { type Config, DEFAULT_PORT } from './config.ts';
+import type { Config } from './config.ts';
 import type { InstallationSettings } from './installation-settings.ts';
 import { type ProcessLog, sdkLog } from './log.ts';
 import { openWorker } from './open-worker.ts';
@@ -25,6 +25,7 @@ import {
   loadEncryptionKeys,
   loadWebhookSecret,
 } from './setting.ts';
+import { DEFAULT_PORT } from './variables.ts';
 import { openApi } from './wiring/api.ts';
 import { toHostPort } from './wiring/egress.ts';
 import { openRunControl, openSharedServices, openWorkerConnection } from './wiring/index.ts';

@@ -7,9 +7,10 @@ import { openDatabase } from '../store/database/database.ts';
 import { requireOwnSchema } from '../store/database/migrations.ts';
 import type { Principal } from '../store/people/principals.ts';
 import { holdsSealedData } from '../store/secrets/key-check.ts';
-import { type Config, DEFAULT_PORT } from './config.ts';
+import type { Config } from './config.ts';
 import type { InstallationSettings } from './installation-settings.ts';
 import { MIGRATIONS, PERDURA_VERSION } from './places.ts';
+import { DEFAULT_PORT } from './variables.ts';
 import { createInstallationFetch, toHostPort } from './wiring/egress.ts';
 
 const CODE_HOSTS = {

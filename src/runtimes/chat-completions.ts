@@ -1,5 +1,5 @@
 import OpenAI from 'openai';
-import type { Dialect } from '../domain/provider-presets.ts';
+import type { Dialect } from '../domain/dialect.ts';
 import { readAnswer } from './answer-body.ts';
 import { collectReply } from './chat-reply.ts';
 import { chatRequest } from './chat-request.ts';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type OpenAI from 'openai';
 import type { SetCallSettings } from '../contracts/call-settings.ts';
 import { isImage, type ModelFile } from '../domain/attachments.ts';
-import type { Dialect } from '../domain/provider-presets.ts';
+import type { Dialect } from '../domain/dialect.ts';
 import { SOUNDS } from '../domain/result-files.ts';
 import { divideSettings } from '../domain/sent-settings.ts';
 import type { TranscriptMessage } from '../domain/transcript.ts';

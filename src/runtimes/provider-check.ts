@@ -1,8 +1,8 @@
 import Anthropic from '@anthropic-ai/sdk';
 import type OpenAI from 'openai';
 import { isVendor, type PinnedProvider, usesVendorApi } from '../domain/definition.ts';
+import { getDialect } from '../domain/dialect.ts';
 import { ModelFailure } from '../domain/model-failure.ts';
-import { getDialect } from '../domain/provider-presets.ts';
 import { storable } from '../domain/transcript.ts';
 import { chatCompletions } from './chat-completions.ts';
 import { ADVICE, toModelFailure } from './failures.ts';

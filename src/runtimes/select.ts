@@ -8,8 +8,9 @@ import {
   type PinnedProvider,
   usesVendorApi,
 } from '../domain/definition.ts';
-import { getDialect, getToolRules } from '../domain/provider-presets.ts';
+import { getDialect } from '../domain/dialect.ts';
 import { asksFirst, namesOfTool, PREFIXES, type RunGuards, toolIdentity } from '../domain/tool-guards.ts';
+import { getToolRules } from '../domain/tool-rules.ts';
 import { findBuiltin } from '../tools/builtin/index.ts';
 import { type ExchangeDeadlines, exchangeBounds, overrideDeadlines } from './bounded.ts';
 import { chatCompletions } from './chat-completions.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ToolSpec } from '../domain/definition.ts';
-import type { ToolRules } from '../domain/provider-presets.ts';
 import { findMeantTool } from '../domain/tool-names.ts';
+import type { ToolRules } from '../domain/tool-rules.ts';
 import type { TranscriptMessage } from '../domain/transcript.ts';
 import type { Exchange, ModelReply, ModelRuntime } from './runtime.ts';
 import { renameParameters, restoreNames } from './sent-keys.ts';

@@ -1,4 +1,4 @@
-import type { SchemaFamily } from '../domain/provider-presets.ts';
+import type { SchemaFamily } from '../domain/tool-rules.ts';
 import { nameReferences } from './references.ts';
 import { findTarget, isSchema, type Schema, toSchemas, VALUE_KEYWORDS } from './schema-parts.ts';
 import { toSubsetSchema } from './subset-schemas.ts';

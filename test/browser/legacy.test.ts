@@ -263,9 +263,7 @@ describeInBrowser('the legacy dashboard of an installation without tool isolatio
   });
   afterAll(() => bare.stop());
 
-  it('warns', async ({ page, troubles }) => {
-    // Without a worker nobody has set the engine up, so the installation is not ready.
-    troubles.allow(/503/);
+  it('warns', async ({ page }) => {
     await page.goto(`${bare.url}/dashboard-legacy`);
     await shows(page, '#banner', /WITHOUT ISOLATION/);
     expect(await axe(page)).toEqual([]);

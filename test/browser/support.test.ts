@@ -27,9 +27,27 @@ describeInBrowser('a test in a browser', () => {
     await page.evaluate("console.error('a complaint')");
   });
 
-  it('returns what axe finds', async ({ page, troubles }) => {
-    // Without a worker nobody has set the engine up, so the installation is not ready.
-    troubles.allow(/503/);
+  it('records every failed answer except that the service is not ready', async ({ page, troubles }) => {
+    await page.route(/\/health\//, (route) => {
+      const status = Number(new URL(route.request().url()).searchParams.get('status') ?? 503);
+      return route.fulfill({ status, json: { code: 'planned' } });
+    });
+    await page.goto(`${here.url}/dashboard-legacy`);
+    for (const path of ['/health/ready', '/health/ready?status=500', '/health/live'])
+      await page.evaluate(`fetch('${path}').then((answer) => answer.text())`);
+    const logged = 'console: Failed to load resource: the server responded with a status of';
+    await expect
+      .poll(() => [...troubles.seen].sort())
+      .toEqual([
+        `${logged} 500 (Internal Server Error)`,
+        `${logged} 503 (Service Unavailable)`,
+        `response: status of 500, planned, to GET ${here.url}/health/ready?status=500`,
+        `response: status of 503, planned, to GET ${here.url}/health/live`,
+      ]);
+    troubles.allow(/status of 50[03]/);
+  });
+
+  it('returns what axe finds', async ({ page }) => {
     await page.goto(`${here.url}/dashboard-legacy`);
     await page.evaluate("document.body.append(document.createElement('img'))");
     expect(await axe(page)).toContainEqual(expect.stringMatching(/^image-alt: .*<img>/));

@@ -6,7 +6,7 @@ import { ChangeableFields, ForkChanges } from '../../src/contracts/fork-changes.
 import { BundledDefinition } from '../../src/contracts/run-bundles.ts';
 import { WorkflowCreate } from '../../src/contracts/workflows.ts';
 import type { Definition, PinnedProvider } from '../../src/domain/definition.ts';
-import { getDialect } from '../../src/domain/provider-presets.ts';
+import { getDialect } from '../../src/domain/dialect.ts';
 import { chatRequest } from '../../src/runtimes/chat-request.ts';
 import { messagesRequest } from '../../src/runtimes/messages-request.ts';
 import type { Exchange } from '../../src/runtimes/runtime.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { getDialect } from '../../src/domain/dialect.ts';
 import { isUnknownFinish } from '../../src/domain/finish.ts';
-import { getDialect } from '../../src/domain/provider-presets.ts';
 import { chatRequest } from '../../src/runtimes/chat-request.ts';
 import type { ModelReply } from '../../src/runtimes/runtime.ts';
 import { type Answer, type ModelServer, startModelServer } from '../support/peers/model-server.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { AttachedFile } from '../../src/domain/attachments.ts';
+import { getDialect } from '../../src/domain/dialect.ts';
 import { ModelFailure } from '../../src/domain/model-failure.ts';
-import { getDialect } from '../../src/domain/provider-presets.ts';
 import { type FileTakers, listShownFiles, rememberKinds, type ShownKinds } from '../../src/domain/result-files.ts';
 import type { TranscriptMessage } from '../../src/domain/transcript.ts';
 import { chatRequest } from '../../src/runtimes/chat-request.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ToolSpec } from '../../src/domain/definition.ts';
-import { getToolRules, type SchemaFamily } from '../../src/domain/provider-presets.ts';
+import { getToolRules, type SchemaFamily } from '../../src/domain/tool-rules.ts';
 import type { Exchange, ModelReply, ModelRuntime } from '../../src/runtimes/runtime.ts';
 import { adaptTools, toSentNames } from '../../src/runtimes/sent-tools.ts';
 import { toVendorSchema } from '../../src/runtimes/tool-schemas.ts';

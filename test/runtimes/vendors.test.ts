@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { PinnedProvider } from '../../src/domain/definition.ts';
-import { type Dialect, getDialect, presetsWithModels } from '../../src/domain/provider-presets.ts';
+import { type Dialect, getDialect } from '../../src/domain/dialect.ts';
+import { presetsWithModels } from '../../src/domain/provider-presets.ts';
 import type { TranscriptMessage } from '../../src/domain/transcript.ts';
 import { calculateCost } from '../../src/domain/usage.ts';
 import { collectReply } from '../../src/runtimes/chat-reply.ts';

@@ -243,7 +243,7 @@ async function listFaults(
   const foreign = await findForeignEvents(setting.database_url, since);
   const missing = listUndescribed(description, answers.statuses).filter((answer) => !(fails_inside && answer.endsWith(' 500')));
   return [
-    ...foreign.map((event) => `src/contracts/events.ts does not describe ${event}`),
+    ...foreign.map((event) => `src/contracts/events.ts or log-events.ts does not describe ${event}`),
     ...[...missing, ...listMisdescribed(description, answers.bodies)].map(
       (answer) => `/openapi.json does not describe ${answer}`,
     ),

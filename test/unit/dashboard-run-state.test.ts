@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import type { LogData, LogName, RunEvent } from '../../src/contracts/events.ts';
+import type { LogData, RunEvent } from '../../src/contracts/events.ts';
+import type { LogName } from '../../src/contracts/log-events.ts';
 import { applyEvents, countTurns, emptyRun } from '../../src/dashboard/runs/run-state.ts';
 import { parseJson } from '../../src/dashboard/ui/json.ts';
 

@@ -1,7 +1,8 @@
 import { globSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { EVENT_TYPES, LOG_EVENTS, LogEntry, RunEvent } from '../../src/contracts/events.ts';
+import { EVENT_TYPES, LogEntry, RunEvent } from '../../src/contracts/events.ts';
+import { LOG_EVENTS } from '../../src/contracts/log-events.ts';
 import { createTaskEvents } from '../../src/events/task-events.ts';
 import { judgeEvent } from '../support/contract/foreign-events.ts';
 

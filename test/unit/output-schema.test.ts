@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { isWithinLevels } from '../../src/contracts/output-schema.ts';
-import { getDialect } from '../../src/domain/provider-presets.ts';
+import { getDialect } from '../../src/domain/dialect.ts';
 import { findOutputSchemaError, listOutputErrors } from '../../src/parsers/child/output.ts';
 import { chatRequest } from '../../src/runtimes/chat-request.ts';
 import { exchangeOf } from '../runtimes/support.ts';

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { callSettings } from '../../src/contracts/call-settings.ts';
-import type { LogData, LogName, RunEvent } from '../../src/contracts/events.ts';
+import type { LogData, RunEvent } from '../../src/contracts/events.ts';
+import type { LogName } from '../../src/contracts/log-events.ts';
 import type { RunSpan, StepRequest } from '../../src/contracts/run-inspection.ts';
 import { budgetUse } from '../../src/dashboard/runs/budget-use.ts';
 import { findNeighbours } from '../../src/dashboard/runs/neighbours.ts';

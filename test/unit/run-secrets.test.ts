@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { SECRET_NAME } from '../../src/domain/secrets.ts';
-import { readConfig, SETTING_NAMES } from '../../src/main/config.ts';
+import { readConfig } from '../../src/main/config.ts';
+import { SETTING_NAMES } from '../../src/main/variables.ts';
 import { runSecrets } from '../../src/main/wiring/runs/secrets.ts';
 import { createSecretScope, listInstallationSecrets } from '../../src/main/wiring/secret-scope.ts';
 

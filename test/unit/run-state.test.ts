@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { LogData, LogName, RunEvent } from '../../src/contracts/events.ts';
+import type { LogData, RunEvent } from '../../src/contracts/events.ts';
+import type { LogName } from '../../src/contracts/log-events.ts';
 import { applyEvents, emptyRun } from '../../src/dashboard/runs/run-state.ts';
 
 const timestamp = '2026-01-31T12:00:00.000Z';

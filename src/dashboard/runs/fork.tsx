@@ -1,7 +1,7 @@
 import { Button, Group, NumberInput, Radio, Stack, Text, Textarea } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import { useNavigate } from 'react-router';
-import { FORK_EFFECTS } from '../../contracts/events.ts';
+import { FORK_EFFECTS } from '../../contracts/forks.ts';
 import { type Task, tasks } from '../../contracts/tasks.ts';
 import { useAct } from '../api/queries.ts';
 import { Failure } from '../ui/states.tsx';

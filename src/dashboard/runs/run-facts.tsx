@@ -2,7 +2,7 @@ import { Anchor } from '@mantine/core';
 import { ExternalLink } from 'lucide-react';
 import type { CSSProperties } from 'react';
 import { Link } from 'react-router';
-import type { ForkedFrom } from '../../contracts/events.ts';
+import type { ForkedFrom } from '../../contracts/forks.ts';
 import { type Task, type TaskDetail, tasks } from '../../contracts/tasks.ts';
 import { requestUrl } from '../api/call.ts';
 import { Copy } from '../ui/copy.tsx';

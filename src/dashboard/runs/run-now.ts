@@ -1,4 +1,5 @@
-import type { AnyLogFields, LogData, LogName, RunEvent } from '../../contracts/events.ts';
+import type { AnyLogFields, LogData, RunEvent } from '../../contracts/events.ts';
+import type { LogName } from '../../contracts/log-events.ts';
 
 /** Something that the run is doing. */
 export interface RunActivity {

@@ -1,5 +1,6 @@
 import type { Attachment } from '../../contracts/attachments.ts';
-import type { AnyLogFields, LogData, LogName, RunEvent } from '../../contracts/events.ts';
+import type { AnyLogFields, LogData, RunEvent } from '../../contracts/events.ts';
+import type { LogName } from '../../contracts/log-events.ts';
 import type { CallQuestion } from '../../contracts/questions.ts';
 import { isTerminal } from '../../domain/statuses.ts';
 import { doingAfter, type RunActivity } from './run-now.ts';

@@ -1,9 +1,10 @@
-import { type Config, DEFAULT_PORT } from '../config.ts';
+import type { Config } from '../config.ts';
 import { processLog } from '../log.ts';
 import { parseCommand } from '../remote/options.ts';
 import { createResources } from '../resources.ts';
 import { loadExternalSettings } from '../setting.ts';
 import { untilSignal } from '../until-signal.ts';
+import { DEFAULT_PORT } from '../variables.ts';
 import { openApi } from '../wiring/api.ts';
 import { openClientConnection } from '../wiring/client-connection.ts';
 import { openRunControl, openSharedServices } from '../wiring/index.ts';

@@ -1,13 +1,14 @@
 import { findFreePort } from '../../embedded/ports.ts';
 import { ROLES } from '../../temporal/names.ts';
 import { quietSdk, type RunningWorker } from '../../temporal/worker/worker.ts';
-import { type Config, hasRole, WorkerRoles } from '../config.ts';
+import { type Config, hasRole } from '../config.ts';
 import { processLog, sdkLog } from '../log.ts';
 import { openWorker } from '../open-worker.ts';
 import { parseCommand, usageError } from '../remote/options.ts';
 import { createResources } from '../resources.ts';
 import { loadExternalSettings } from '../setting.ts';
 import { untilSignal } from '../until-signal.ts';
+import { WorkerRoles } from '../variables.ts';
 import { openRunControl, openSharedServices, openWorkerConnection } from '../wiring/index.ts';
 import { openWorkerPort } from '../worker-port.ts';
 

@@ -1,4 +1,4 @@
-import type { LogName } from '../../contracts/events.ts';
+import type { LogName } from '../../contracts/log-events.ts';
 import type { ToolCallRecord } from '../../contracts/tasks.ts';
 import type { TASK_STATUSES } from '../../domain/statuses.ts';
 import { toShownCost } from '../../domain/usage.ts';

@@ -1,4 +1,5 @@
-import type { LogData, LogName, RunEvent } from '../../contracts/events.ts';
+import type { LogData, RunEvent } from '../../contracts/events.ts';
+import type { LogName } from '../../contracts/log-events.ts';
 import type { PrismaClient } from '../../generated/prisma/client.ts';
 
 type LogEvent<N extends LogName> = { type: 'log'; data: LogData<N> };

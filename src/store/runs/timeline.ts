@@ -1,4 +1,5 @@
-import type { AnyLogFields, LogName } from '../../contracts/events.ts';
+import type { AnyLogFields } from '../../contracts/events.ts';
+import type { LogName } from '../../contracts/log-events.ts';
 import { isTerminal } from '../../domain/statuses.ts';
 import { toShownCost } from '../../domain/usage.ts';
 import type { RecordedLog, RecordedStatus } from './recorded-events.ts';

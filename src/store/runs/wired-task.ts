@@ -1,4 +1,4 @@
-import type { ForkedFrom } from '../../contracts/events.ts';
+import type { ForkedFrom } from '../../contracts/forks.ts';
 import type { Task } from '../../contracts/tasks.ts';
 import type { AttachedFile } from '../../domain/attachments.ts';
 import type { PromptParts } from '../../domain/conversation.ts';

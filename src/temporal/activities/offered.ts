@@ -1,7 +1,7 @@
 import { splitSettings } from '../../domain/call-settings.ts';
 import { type Definition, getDefaultModel, isVendor, type ToolSpec } from '../../domain/definition.ts';
+import { getDialect } from '../../domain/dialect.ts';
 import { listHostedTools } from '../../domain/hosted-tools.ts';
-import { getDialect } from '../../domain/provider-presets.ts';
 import { divideSettings } from '../../domain/sent-settings.ts';
 import { createTaskEvents, type NewEvent } from '../../events/task-events.ts';
 import type { SelectedRuntime } from '../../runtimes/select.ts';

@@ -1,6 +1,7 @@
 import axeCore from 'axe-core';
 import { type BrowserContext, chromium, type Page } from 'playwright-core';
 import { describe, inject, test } from 'vitest';
+import { health } from '../../../src/contracts/health.ts';
 import { coverageFolder, writeCoverage } from '../../coverage/folder.ts';
 import { everyCase } from '../some-of.ts';
 
@@ -23,7 +24,10 @@ const PATIENCE_MS = 20_000;
  */
 const DRAWN = 0.25;
 
-/** The console errors, exceptions and failed requests of the page. Any that is not allowed fails the test. */
+/**
+ * The console errors, exceptions and failed requests of the page. Any that is not allowed fails the test. The answer that the service
+ * is not ready is not among them.
+ */
 export interface Troubles {
   seen: string[];
   /** Allows expected troubles, for a test that provokes them. Chromium also logs each response with status 400 and above. */
@@ -105,15 +109,28 @@ export const long = it.runIf(everyCase());
 /** Ignores a page without an origin, which has no storage. */
 const NOTHING_STORED = () => {};
 
+/**
+ * True for the answer that the service is not ready, and for what Chromium logs about it. Every page asks for the readiness and shows
+ * it, and on a loaded machine a check that takes longer than three seconds makes it 503.
+ */
+const isNotReady = (url: string, trouble: string): boolean =>
+  trouble.includes('status of 503') && URL.parse(url)?.pathname === health.ready.path;
+
 function watch(page: Page, seen: string[]): void {
-  page.on('console', (message) => message.type() === 'error' && seen.push(`console: ${message.text()}`));
+  const note = (url: string, trouble: string) => {
+    if (!isNotReady(url, trouble)) seen.push(trouble);
+  };
+  page.on('console', (message) => {
+    if (message.type() === 'error') note(message.location().url, `console: ${message.text()}`);
+  });
   page.on('response', (response) => {
     if (response.status() < 500) return;
-    const asked = `${response.request().method()} ${response.url()}`;
-    const note = (code: unknown) => void seen.push(`response: status of ${response.status()}, ${code}, to ${asked}`);
+    const url = response.url();
+    const asked = `${response.request().method()} ${url}`;
+    const noteAnswer = (code: unknown) => note(url, `response: status of ${response.status()}, ${code}, to ${asked}`);
     response.json().then(
-      ({ code }) => note(code),
-      () => note('without a code'),
+      ({ code }) => noteAnswer(code),
+      () => noteAnswer('without a code'),
     );
   });
   page.on('pageerror', (error) => seen.push(`exception: ${error.message}`));

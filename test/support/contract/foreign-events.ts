@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { z } from 'zod';
-import { EVENT_TYPES, LOG_EVENTS } from '../../../src/contracts/events.ts';
+import { EVENT_TYPES } from '../../../src/contracts/events.ts';
+import { LOG_EVENTS } from '../../../src/contracts/log-events.ts';
 
 /** The map, with refusal of fields that it does not have. */
 const SCHEMAS = new Map<string, z.ZodObject>([

@@ -1,7 +1,7 @@
 import { Button, Group, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
-import type { McpServer, McpSignInBegun } from '../../../contracts/mcps.ts';
-import { mcps } from '../../../contracts/mcps.ts';
+import type { McpSignInBegun } from '../../../contracts/mcp-sign-ins.ts';
+import { type McpServer, mcps } from '../../../contracts/mcps.ts';
 import { useClient } from '../../api/context.tsx';
 import { useAct, useWork } from '../../api/queries.ts';
 import { Facts } from '../../ui/show.tsx';
