@@ -50,7 +50,9 @@ describe('bin/perdura.mjs', { timeout: 30_000 }, () => {
        mkdirSync('dist/dashboard', { recursive: true });
        writeFileSync('dist/dashboard/index.html', process.argv.slice(2).join(' '));`,
     );
-    await Promise.all(['src/dashboard/pages', 'src/contracts', 'docs'].map((name) => mkdir(join(root, name), { recursive: true })));
+    await Promise.all(
+      ['src/dashboard/pages', 'src/contracts', 'docs'].map((name) => mkdir(join(root, name), { recursive: true })),
+    );
     const source = join(root, 'src/dashboard/pages/home.tsx');
     await Promise.all([writeFile(join(root, 'src/dashboard/vite.config.ts'), ''), writeFile(source, 'one')]);
 
