@@ -59,7 +59,7 @@ it('keeps every log line, and what came before', () => {
 });
 
 it.each([
-  ...['retry', 'rate_limited', 'goal_reminder', 'compaction', 'budget_exhausted', 'guardrail_blocked', 'mcp_error', 'error'],
+  ...['retry', 'rate_limited', 'goal_reminder', 'compaction', 'budget_exhausted', 'guardrail_blocked', 'mcp_error'],
   ...[
     'output_guardrail_violation',
     'output_rejected',
@@ -87,7 +87,8 @@ it('leaves out a type of event that it does not know', () => {
   expect(applyEvents(emptyRun, [later])).toEqual(emptyRun);
 });
 
-it.each(['model_call', 'tool_result', 'run_started', 'completed'] as const)('does not show %s as a note', (event) => {
+// The head of the page has the error.
+it.each(['model_call', 'tool_result', 'run_started', 'completed', 'error'] as const)('does not show %s as a note', (event) => {
   expect(applyEvents(emptyRun, [log(event)]).blocks).toEqual([]);
 });
 

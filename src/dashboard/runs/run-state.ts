@@ -161,7 +161,6 @@ const NOTES: LogName[] = [
   'unpriced_model',
   'guardrail_blocked',
   'mcp_error',
-  'error',
   'output_guardrail_violation',
   'output_rejected',
   'approval_decided',
@@ -197,6 +196,7 @@ const NOT_NOTES: LogName[] = [
   'mcp_connected',
   'progress',
   'completed',
+  'error',
   'stream_reset',
 ];
 
