@@ -1,7 +1,7 @@
 import { Anchor, Text } from '@mantine/core';
 import { Link } from 'react-router';
 import type { Task } from '../../contracts/tasks.ts';
-import { countDecimals, formatCost, formatDuration, formatNumber } from '../ui/figures.ts';
+import { countDecimals, formatDuration, formatNumber, formatRunCost } from '../ui/figures.ts';
 import type { Column } from '../ui/list.tsx';
 import { shortenPrompt } from '../ui/prompt.ts';
 import { Status } from '../ui/show.tsx';
@@ -89,6 +89,6 @@ export const taskColumns: Column<Task>[] = [
     figure: true,
     card: 'foot',
     decimals: ({ usage }) => countDecimals(usage),
-    show: ({ usage }, decimals) => formatCost(usage, decimals),
+    show: ({ usage }, decimals) => formatRunCost(usage, decimals),
   },
 ];
