@@ -94,7 +94,7 @@ describeInBrowser('a run in progress', () => {
     await open(page, `/workflows/${workflow_id}`);
     const prompt = page.getByRole('textbox', { name: 'Prompt', exact: true });
     await prompt.press('Control+Enter');
-    await page.getByLabel('Effort').selectOption('low');
+    await page.getByLabel('Reasoning effort').selectOption('low');
     await page.getByLabel('If a run is in progress').selectOption('halt the run');
     await prompt.fill('Now.');
     await prompt.press('Meta+Enter');
