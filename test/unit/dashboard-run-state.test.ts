@@ -74,6 +74,11 @@ it.each([
   expect(applyEvents(emptyRun, [log(event, { detail: 'why' })]).blocks).toEqual([{ kind: 'note', event, text: 'why' }]);
 });
 
+it.each(['retry', 'rate_limited', 'fallback'] as const)('shows no repeated step after %s, which says why', (event) => {
+  const { blocks } = applyEvents(emptyRun, [log(event, { detail: 'why' }), log('attempt_reset', { detail: 'again' })]);
+  expect(blocks).toEqual([{ kind: 'note', event, text: 'why' }]);
+});
+
 it('shows an event that it does not know with its detail and its fields', () => {
   const later = log('of_later' as LogName, { detail: 'why', model: 'm', tries: 2 });
   const note = { kind: 'note', event: 'of_later', text: 'why (model: m, tries: 2)' };

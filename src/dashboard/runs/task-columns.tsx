@@ -19,6 +19,7 @@ export const taskColumns: Column<Task>[] = [
             component={Link}
             to={`/tasks?error_code=${error_code}`}
             size="xs"
+            inherit={false}
             title={error ?? ''}
             className="nowrap"
             display="block"

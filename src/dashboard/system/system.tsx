@@ -94,15 +94,16 @@ function Part<T>({ title, of: { items, error }, columns, toKey, children }: Part
 const orUnknown = <T,>(value: T | null, format: (value: T) => string) => (value === null ? '—' : format(value));
 
 export const checkColumns: Column<Reply['checks'][number]>[] = [
-  { label: 'Service', show: ({ name }) => name },
-  { label: 'State', show: ({ ok }) => <Status of={ok ? 'done' : 'failed'}>{ok ? 'ok' : 'failed'}</Status> },
-  { label: 'Detail', className: 'wrapped', show: ({ detail }) => detail },
+  { label: 'Service', card: 'title', show: ({ name }) => name },
+  { label: 'State', card: 'lead', show: ({ ok }) => <Status of={ok ? 'done' : 'failed'}>{ok ? 'ok' : 'failed'}</Status> },
+  { label: 'Detail', card: 'line', className: 'wrapped', show: ({ detail }) => detail },
 ];
 
 export const workerColumns = (own_version: string): Column<ItemOf<'workers'>>[] => [
-  { label: 'Worker', className: 'wrapped', show: ({ name }) => name },
+  { label: 'Worker', card: 'title', className: 'wrapped', show: ({ name }) => name },
   {
     label: 'State',
+    card: 'lead',
     show: ({ silent }) => <Status of={silent ? 'failed' : 'done'}>{silent ? 'silent' : 'works'}</Status>,
   },
   {
@@ -128,7 +129,7 @@ export const workerColumns = (own_version: string): Column<ItemOf<'workers'>>[] 
 const KINDS = { workflow: 'runs', activity: 'steps and calls' };
 
 export const queueColumns: Column<ItemOf<'queues'>>[] = [
-  { label: 'Queue', className: 'wrapped', show: ({ queue }) => queue },
+  { label: 'Queue', card: 'title', className: 'wrapped', show: ({ queue }) => queue },
   { label: 'Of', show: ({ kind }) => KINDS[kind] },
   { label: 'Waiting', figure: true, show: ({ waiting }) => formatNumber(waiting) },
   {
@@ -144,7 +145,7 @@ export const queueColumns: Column<ItemOf<'queues'>>[] = [
 ];
 
 export const runColumns: Column<ItemOf<'runs'>>[] = [
-  { label: 'Status', show: ({ status }) => <Status of={status} /> },
+  { label: 'Status', card: 'lead', show: ({ status }) => <Status of={status} /> },
   { label: 'Runs', figure: true, show: ({ runs }) => formatNumber(runs) },
   { label: 'Oldest', figure: true, show: ({ oldest_seconds }) => formatDuration(oldest_seconds * 1_000) },
 ];
@@ -172,7 +173,7 @@ export const storageColumns: Column<Reply['storage'][number]>[] = [
 ];
 
 export const failureColumns: Column<ItemOf<'failures'>>[] = [
-  { label: 'Error', show: ({ error_code }) => error_code },
+  { label: 'Error', card: 'title', show: ({ error_code }) => error_code },
   { label: 'Runs', figure: true, show: ({ runs }) => formatNumber(runs) },
   { label: 'Last', show: ({ last_at }) => <When at={last_at} relative /> },
   {

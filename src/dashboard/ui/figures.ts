@@ -68,7 +68,7 @@ export function formatCost({ cost, priced = true }: Costs, decimals?: number): s
   return `${formatMoney(known, decimals)}${priced ? '' : ', without models that have no price'}`;
 }
 
-/** Formats the cost of a run or step; a dash if no model has answered, because then there is nothing to pay for. */
+/** Formats the cost of runs or a step; a dash if no model has answered, because then there is nothing to pay for. */
 export const formatRunCost = (usage: Costs & Omit<Spent, 'cost'>, decimals?: number): string =>
   usage.cost === 0 && usage.total_in + usage.total_out === 0 ? '—' : formatCost(usage, decimals);
 
