@@ -39,7 +39,7 @@ export const AgentCreate = z
     required_mcp_servers: protective(z.array(Id))
       .default([])
       .meta({ description: 'MCP servers the run cannot do without: if one is unreachable, the run fails' }),
-    provider_id: Id.nullable().default(null).meta({ description: 'Null selects the default runtime' }),
+    provider_id: Id.nullable().default(null).meta({ description: 'Null: the default runtime' }),
     ...FallbackFields,
   })
   .meta({ id: 'AgentCreate' });

@@ -39,7 +39,7 @@ export const AlertCreate = z
     measure: z.enum(ALERT_MEASURES).meta({
       description:
         'failure_rate: percent of the completed and failed runs that failed; spend: US dollars; waiting: minutes that a run ' +
-        'has waited for a person; provider_errors: failed requests to models; backlog: runs that wait for their lane; budget: ' +
+        'has waited for a person; provider_errors: failed requests to models; backlog: runs that wait for an earlier run of their workflow; budget: ' +
         'percent of a budget that is spent in its present period, 100 also while runs wait because too little is left',
     }),
     threshold: z.number().positive().max(1e9).meta({ description: 'The alert fires when the measure reaches it' }),
@@ -47,12 +47,12 @@ export const AlertCreate = z
       description: 'The time that failure_rate, spend and provider_errors look back; the others look at the present',
     }),
     min_runs: z.int().min(1).max(100_000).default(5).meta({
-      description: 'failure_rate is 0 while fewer runs have ended in the window',
+      description: 'Until this many runs have ended in the window, failure_rate counts as 0',
     }),
     workflow_id: Id.nullable().default(null).meta({ description: 'Null: all your workflows' }),
     budget_id: Id.nullable()
       .default(null)
-      .meta({ description: 'The budget that the measure `budget` watches; for the others, null' }),
+      .meta({ description: 'The budget that the measure `budget` watches; no other measure has one' }),
     webhook_url: WebUrl.max(2_000)
       .nullable()
       .default(null)

@@ -10,11 +10,13 @@ export const Budget = protective(
     max_cost_usd: z.number().positive().max(MOST_SPENT).nullable().default(null),
     max_tokens: z.int().positive().max(MOST_SPENT).nullable().default(null),
     max_seconds: z.number().positive().max(MOST_SPENT).nullable().default(null),
-    on_exhausted: z.enum(['wait', 'halt']).default('wait'),
+    on_exhausted: z.enum(['wait', 'halt']).default('wait').meta({
+      description: '`wait`: the run waits until someone raises its budget. `halt`: it ends, and keeps what it has',
+    }),
   }),
 ).meta({
   id: 'Budget',
-  description: 'Compared with the usage of the run before each model call',
+  description: 'The most that one run may use. It is checked before each request to a model',
   example: { max_cost_usd: 2.5, on_exhausted: 'wait' },
 });
 
@@ -31,7 +33,7 @@ const Limits = {
     description: 'Shares of the limit. A run reports `budget_warning` when one is reached, and prompts carry a warning',
   }),
   on_exhausted: z.enum(['wait', 'refuse']).default('wait').meta({
-    description: 'refuse: new prompts are answered with 429, too. Runs wait in both cases, until there is room again',
+    description: 'Runs wait in both cases until there is room again; `refuse` also refuses new prompts with 429',
   }),
 };
 

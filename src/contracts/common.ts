@@ -187,10 +187,10 @@ export function toPatchSchema<S extends z.ZodRawShape>(schema: z.ZodObject<S>): 
 export const ExchangeLimitFields = {
   model_total_seconds: z.int().min(1).max(7_200).nullable().default(null).meta({
     description:
-      "Seconds that one exchange with a model may take; null: a workflow takes its provider's, a provider MODEL_TOTAL_SECONDS",
+      'The most seconds that one request to a model may take. Null: a workflow uses the limit of its provider, a provider that of the installation (`MODEL_TOTAL_SECONDS`)',
   }),
   model_silence_seconds: z.int().min(1).max(3_600).nullable().default(null).meta({
     description:
-      "Seconds without a byte of a model's answer; null: a workflow takes its provider's, a provider MODEL_SILENCE_SECONDS",
+      'The most seconds in which nothing of an answer arrives. Null: a workflow uses the limit of its provider, a provider that of the installation (`MODEL_SILENCE_SECONDS`)',
   }),
 };

@@ -113,7 +113,7 @@ export const datasets = {
     operation: 'import_dataset_item',
     tag,
     summary: 'Add the run of a bundle as an item',
-    description: 'The bundle may be of another installation.',
+    description: 'The bundle, a run as one JSON file from `GET /api/tasks/{id}/bundle`, may be of another installation.',
     params: IdParams,
     body: BundledItem,
     reply: DatasetItem,

@@ -6,7 +6,7 @@ export const ON_BUSY = ['enqueue', 'reject', 'interrupt'] as const;
 export const LaneFields = {
   on_busy: z.enum(ON_BUSY).default('enqueue').meta({
     description:
-      'What to do with a prompt while a run is in progress. Of several prompts that interrupt, only the newest runs; the others end `halted` with `superseded`',
+      'What to do with a prompt while a run is in progress: `enqueue` runs it afterwards, `reject` refuses it, `interrupt` halts the run. Of several prompts that interrupt, only the newest runs; the others end `halted` with `superseded`',
   }),
   on_inactive: z.enum(['halt', 'wait']).default('halt').meta({
     description:

@@ -15,7 +15,9 @@ export const MemoryCreate = z
           'Recalled by runs of one workflow (session), of the agent, or of all agents (global). `agent` needs the right to change the agent, ' +
           '`global` an administrator',
       }),
-    workflow_id: Id.nullable().default(null).meta({ description: 'Of a session memory; null otherwise' }),
+    workflow_id: Id.nullable()
+      .default(null)
+      .meta({ description: 'The workflow of a memory with the scope `session`; no other has one' }),
     key: z.string().min(1).max(500).meta({ example: 'favourite colour' }),
     value: z.string().min(1).max(100_000).meta({ example: 'green' }),
     metadata: z.record(z.string(), z.unknown()).default({}),

@@ -49,7 +49,7 @@ export const ProviderCreate = z
     price_table: PriceTable.default({}),
     context_window: z.int().min(1_000).max(1_000_000_000).nullable().default(null).meta({
       description:
-        'Context window of its models, in tokens; null: what the endpoint names, otherwise from the table of known models',
+        'Context window of its models, in tokens. Null: what the endpoint names, otherwise from the table of known models',
     }),
     ...FallbackFields,
     ...ExchangeLimitFields,

@@ -33,9 +33,9 @@ export const Task = z
     error: z.string().nullable(),
     error_code: z.string().nullable(),
     usage: UsageTotals,
-    turns: z.int(),
+    turns: z.int().meta({ description: 'Tool calls so far; the limit `max_turns` counts them' }),
     tool_calls: z.int().meta({ description: 'The same as turns' }),
-    steps: z.int(),
+    steps: z.int().meta({ description: 'Exchanges with the model so far' }),
     turn_limit_reached: z.boolean(),
     truncated: z.boolean().meta({
       description: 'The answer ended at the output limit of the model, so `response` is incomplete',

@@ -44,7 +44,9 @@ export const WorkflowCreate = z
     agent_id: Id,
     model: ModelName.meta({ description: "Null: the agent's, then the provider's" }),
     title: z.string().max(500).nullable().default(null),
-    max_turns: protective(z.int().min(1).max(10_000)).default(5).meta({ description: 'Tool calls a run may make' }),
+    max_turns: protective(z.int().min(1).max(10_000))
+      .default(5)
+      .meta({ description: 'Tool calls that a run may make; each is one turn' }),
     skill_ids: Ids,
     skill_tags: Tags,
     output_format: z.enum(OUTPUT_FORMATS).default('json'),
@@ -57,14 +59,22 @@ export const WorkflowCreate = z
       }),
     reasoning_effort: ReasoningEffort.nullable().default(null),
     ...CallSettingFields,
-    infinite_session: z
+    infinite_session: z.boolean().default(true).meta({
+      description:
+        "When the conversation of a run fills the model's context window, a summary replaces its older part. Off: the run fails at that point",
+    }),
+    bypass_memory: z.boolean().default(false).meta({ description: 'Runs neither read nor store memories' }),
+    auto_memory: z
       .boolean()
-      .default(true)
-      .meta({ description: 'Compact older rounds when the context fills up; if off, the run fails at that point' }),
-    bypass_memory: z.boolean().default(false),
-    auto_memory: z.boolean().default(false),
-    tsv_tool_results: z.boolean().default(false),
-    caveman: z.boolean().default(false).meta({ description: 'Terse instructions, terse answer' }),
+      .default(false)
+      .meta({ description: 'After a completed run, the model names at most three lasting facts, and later runs are given them' }),
+    tsv_tool_results: z.boolean().default(false).meta({
+      description:
+        'The model is given lists of records in tool results as tab-separated values (TSV) if that is shorter than JSON',
+    }),
+    caveman: z.boolean().default(false).meta({
+      description: 'Filler words are removed from the instructions, and the model is asked for a terse answer, to save tokens',
+    }),
     guardrail_ids: protective(z.array(Id)).default([]),
     guardrail_tags: protective(z.array(z.string())).default([]),
     repo_url: RepoUrl.nullable()
@@ -78,10 +88,9 @@ export const WorkflowCreate = z
     repo_token_name: z.string().min(1).nullable().default(null),
     webhook_url: WebUrl.nullable().default(null),
     error_webhook_url: WebUrl.nullable().default(null),
-    credential_overrides: z
-      .record(z.string(), z.string())
-      .default({})
-      .meta({ description: 'Environment variable of a tool to stored token name' }),
+    credential_overrides: z.record(z.string(), z.string()).default({}).meta({
+      description: 'Names of environment variables of tools, each with the name of the stored token that it gets in these runs',
+    }),
     budget: protective(Budget.nullable()).default(null),
     ...ExchangeLimitFields,
     ...LaneFields,
@@ -97,8 +106,8 @@ export const WorkflowUpdate = toPatchSchema(WorkflowCreate)
       .optional()
       .meta({
         description:
-          'inactive: prompts are refused; active: they are accepted again. Only runs set the other values: they are taken in a record that ' +
-          'is sent back as it was read, and refused otherwise',
+          'inactive: new prompts are refused. active: they are accepted again. Only runs set the other values; sending the one that the ' +
+          'workflow has changes nothing, and any other is refused',
       }),
     enabled: z.boolean().optional().meta({ description: 'The same as `status` active or inactive' }),
   })

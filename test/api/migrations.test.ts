@@ -139,7 +139,7 @@ describe('a schema that is not of this version', () => {
     const other = await opened(testDatabase());
     await other.client.query('DELETE FROM _prisma_migrations WHERE migration_name = $1', [names.sort().at(-1)]);
     await expect(requireOwnSchema(other.client as never, MIGRATIONS)).rejects.toThrow(
-      `1 migrations are missing, the last is ${names.at(-1)}`,
+      `1 migration is missing, the last is ${names.at(-1)}`,
     );
   });
 });

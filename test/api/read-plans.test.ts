@@ -12,7 +12,7 @@ const TASKS = 12_000;
 /** Each has ten tasks, of one week. */
 const WORKFLOWS = TASKS / 10;
 const OWNERS = 40;
-const GROWING = ['events', 'tasks', 'workflows', 'task_messages'];
+const GROWING = ['events', 'tasks', 'workflows', 'task_messages', 'tool_calls'];
 /** Of one more owner, in one more workflow. */
 const MANY = 20_000;
 
@@ -43,6 +43,9 @@ const FILL = [
       CASE WHEN n = 7 THEN 'waiting' WHEN n % 20 = 0 THEN 'failed' ELSE 'completed' END, CASE WHEN n % 20 = 0 THEN 'e' || n % 3 END,
       n % 1000, n % 1000, ${TIME('n', MANY)}, ${TIME('n', MANY)}, CASE WHEN n <> 7 THEN ${TIME('n', MANY)} + n % 1000 * interval '1 second' END
     FROM generate_series(1, ${MANY}) n JOIN workflows w ON w.owner = 'many'`,
+  `INSERT INTO tool_calls (task_id, call_id, step, position, name, arguments, effect, status)
+    SELECT id, '1-1', 1, 1, CASE WHEN prompt = 'all of them 13' THEN 'rare' ELSE 'frequent' END, '{}', 'read', 'done'
+    FROM tasks WHERE owner = 'many'`,
   // Which rows are seen by everybody: what an index has of those is not read in the table.
   'VACUUM ANALYZE',
 ];
@@ -185,10 +188,10 @@ const LISTS: typeof STREAMS = {
   workflows: () => store.workflows.list(SOME),
 };
 
-/** Rows of the table, and entries of its indexes, that a plan looks at. */
+/** Rows of tasks and their calls, and entries of their indexes, that a plan looks at. */
 const rowsOfTasks = (nodes: PlanNode[]) =>
   nodes
-    .filter(isOf('tasks'))
+    .filter((node) => isOf('tasks')(node) || isOf('tool_calls')(node))
     .map((node) => (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops'])
     .reduce((sum, rows) => sum + rows, 0);
 
@@ -213,6 +216,7 @@ const OF_MANY: Record<string, [most: number, (filter: Filter) => Promise<unknown
   'the dearest with such a word': [200, (filter) => store.tasks.list({ ...filter, q: 'all', sort: 'cost' })],
   'a word that one of them has': [10, (filter) => store.tasks.list({ ...filter, q: '4711' })],
   'ones of a model': [1_000, (filter) => store.tasks.list({ ...filter, model: 'm3' })],
+  'one that called a rare tool': [10, (filter) => store.tasks.list({ ...filter, tool: 'rare' })],
   'their errors': [MANY / 20 + 10, ({ owner }) => store.tasks.errors({ owner })],
 };
 

@@ -54,6 +54,48 @@ describeInBrowser('a screen', () => {
     await button(page, 'Stay').click();
     await adding.getByLabel('Expected answer').waitFor();
   });
+
+  it('closes what is open with Back, the innermost first, and only then leaves the run', async ({ page }) => {
+    const id = await ended(await here.workflow());
+    await open(page, '/tasks');
+    await page.locator(`a[href$="/tasks/${id}"]`).first().click();
+    await chooseMore(page, 'Add to dataset …');
+    const adding = dialog(page, 'Add this run to a dataset');
+    await adding.getByLabel('Expected answer').fill('');
+    const asking = dialog(page, 'Leave without saving?');
+    await page.goBack();
+    await asking.waitFor();
+    await page.goBack();
+    await asking.waitFor({ state: 'detached' });
+    await adding.getByLabel('Expected answer').waitFor();
+    await page.goBack();
+    await button(page, 'Leave').click();
+    await adding.waitFor({ state: 'detached' });
+    await page.keyboard.press('Control+K');
+    await page.getByRole('textbox', { name: 'Go to' }).waitFor();
+    await page.goBack();
+    await page.getByRole('textbox', { name: 'Go to' }).waitFor({ state: 'detached' });
+    await page.waitForURL(`**/tasks/${id}`);
+    await page.goBack();
+    await page.waitForURL('**/tasks');
+  });
+
+  it('closes the menu of a phone with Back and with Escape', async ({ page }) => {
+    await page.setViewportSize({ width: 390, height: 800 });
+    await open(page, '/tasks');
+    await page.getByRole('heading', { name: 'Tasks', exact: true }).waitFor();
+    const menu = button(page, 'Menu');
+    await menu.click();
+    await page.getByRole('link', { name: 'Skills', exact: true }).click();
+    await page.getByRole('heading', { name: 'Skills', exact: true }).waitFor();
+    for (const close of [() => page.goBack(), () => page.keyboard.press('Escape')]) {
+      await menu.click();
+      expect(await menu.getAttribute('aria-expanded')).toBe('true');
+      await close();
+      await expect.poll(() => menu.getAttribute('aria-expanded')).toBe('false');
+      expect(page.url()).toMatch(/\/skills$/);
+    }
+  });
 });
 
 describeInBrowser('a run in progress', () => {
@@ -94,7 +136,7 @@ describeInBrowser('a run in progress', () => {
     await open(page, `/workflows/${workflow_id}`);
     const prompt = page.getByRole('textbox', { name: 'Prompt', exact: true });
     await prompt.press('Control+Enter');
-    await page.getByLabel('Effort').selectOption('low');
+    await page.getByLabel('Reasoning effort').selectOption('low');
     await page.getByLabel('If a run is in progress').selectOption('halt the run');
     await prompt.fill('Now.');
     await prompt.press('Meta+Enter');

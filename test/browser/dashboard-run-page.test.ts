@@ -42,12 +42,10 @@ describeInBrowser('the waterfall of a run', () => {
     for (const key of ['ArrowDown', 'ArrowDown', 'ArrowDown']) await page.keyboard.press(key);
     await panel(page, `Details of ${name}`).waitFor();
     await expect.poll(() => searchOf(page)).toEqual({ view: 'steps', step: '1-1' });
-    await panel(page, `Details of ${name}`)
-      .getByRole('group', { name: `Result of ${name}` })
-      .getByText('42')
-      .waitFor();
+    const result = panel(page, `Details of ${name}`).getByRole('group', { name: `Result of ${name}` });
+    await result.getByText('42').waitFor();
     await page.reload();
-    await panel(page, `Details of ${name}`).getByText('42').waitFor();
+    await result.getByText('42').waitFor();
     expect(await row(page, new RegExp(`^${name} completed`)).getAttribute('aria-selected')).toBe('true');
     await rows(page).focus();
     await page.keyboard.press('Home');
@@ -69,6 +67,17 @@ describeInBrowser('the waterfall of a run', () => {
       .waitFor();
     expect(await page.locator('.status[data-tone="busy"], .step-rows .step-bar[data-state="running"]').count()).toBe(0);
     expect(await page.locator('.step-rows .step-bar[data-state="failed"]').count()).toBe(1);
+  });
+
+  it('shows the error of a run that failed once, and no cost if no model has answered', async ({ page }) => {
+    const workflow_id = await here.workflow();
+    here.model.script(fails(401, { message: 'Wrong key' }));
+    const task_id = await here.prompt(workflow_id);
+    await here.ended(task_id);
+    await open(page, `/tasks/${task_id}`);
+    await page.getByTestId('transcript').getByText('The run failed before the model replied.').waitFor();
+    expect(await page.getByText('Wrong key').count()).toBe(1);
+    expect([await fact(page, 'Cost').innerText(), await fact(page, 'Tokens').innerText()]).toEqual(['—', '0 in, 0 out']);
   });
 
   it('keeps only the rows in sight in the page, and scrolls to the one in the URL', async ({ page }) => {

@@ -67,9 +67,9 @@ describe('workers of one role each', () => {
     expect(await takersOf(long_id)).toEqual({ exchange: [pids.models], callTool: [pids.tools] });
     const { doctor, ready } = await saidOfWorkers();
     expect(doctor).toMatch(
-      /^ok +workers: 1 take work from test-\w+, 1 take work from test-\w+-models, 1 take work from test-\w+-tools$/,
+      /^ok +workers: 1 takes work from test-\w+, 1 takes work from test-\w+-models, 1 takes work from test-\w+-tools$/,
     );
-    expect(ready.checks.workers).toMatchObject({ ok: true, detail: expect.stringContaining('1 take work from') });
+    expect(ready.checks.workers).toMatchObject({ ok: true, detail: expect.stringContaining('1 takes work from') });
   }, 180_000);
 
   it('grade answers with a model and a Python tool, each with its own work', async () => {

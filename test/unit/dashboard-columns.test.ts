@@ -221,7 +221,7 @@ describe('each column shows the field that it names', () => {
     const database = { ...home, of: 'database', free_bytes: null, total_bytes: null };
     expect(readCells(the.storageColumns, database as never)).toMatchObject({ Of: 'Database', Free: '—' });
     expect(readCells(the.storageColumns, { ...database, used_bytes: null, error: 'Down.' } as never)).toMatchObject({
-      ...{ Used: '—', Free: 'Down.' },
+      ...{ Of: 'DatabaseDown.', Used: '—', Free: '—' },
     });
     expect(readCells(the.checkColumns, { name: 'engine', ok: false, detail: 'Down.' })).toEqual({
       ...{ Service: 'engine', State: 'failed', Detail: 'Down.' },
@@ -234,6 +234,18 @@ describe('each column shows the field that it names', () => {
       ...{ Error: 'model_error', Runs: '10,007', Last: expect.stringContaining('5 Mar 2019') },
       Newest: expect.stringMatching(/^t1 of bob 5 Mar 2019.*t2 5 Mar 2019/),
     });
+  });
+
+  it('on the page System, with the figures under each other', () => {
+    const { queueColumns, runColumns, storageColumns, failureColumns } = the;
+    const tables: Column<never>[][] = [the.workerColumns('1.2.3'), queueColumns, runColumns, storageColumns, failureColumns];
+    expect(tables.map((columns) => columns.filter(({ figure }) => figure).map(({ label }) => label))).toEqual([
+      ['Load', 'Free disk'],
+      ['Waiting', 'Oldest', 'Workers'],
+      ['Runs', 'Oldest'],
+      ['Used', 'Free'],
+      ['Runs'],
+    ]);
   });
 
   it('in the scores of a run', () => {

@@ -39,3 +39,12 @@ it.each([WorkflowCreate, ForkChanges])('offers yes, no and the default for a set
   const wire = (parallel_tool_calls: unknown) => toWire(fields, toControls(fields, { parallel_tool_calls })).values;
   expect([true, false, null].map(wire)).toEqual([true, false, null].map((parallel_tool_calls) => ({ parallel_tool_calls })));
 });
+
+it('explains the fields of a form without words that only the API and its makers use', async () => {
+  const schemas = await writtenSchemas();
+  const texts = schemas.flatMap(([name, schema]) =>
+    toFields(schema).map((field) => `${name}.${field.name}: ${field.description ?? ''}`),
+  );
+  expect(texts).toContain('MemoryCreate.ttl: When it expires; if empty: never');
+  expect(texts.filter((text) => /\bnull\b|\blanes?\b|\bepochs?\b/i.test(text))).toEqual([]);
+});

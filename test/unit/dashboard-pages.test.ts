@@ -55,6 +55,8 @@ describe('the health of the installation', () => {
   it('names what fails, and a service that is out of reach', () => {
     const data = { status: 'not_ready', tool_isolation: 'namespaces', checks } as const;
     expect(summarizeReadiness(data, null)).toEqual({ isolation: 'namespaces', trouble: 'bus: no answer.' });
+    const ended = { ok: false, detail: 'Run perdura migrate.' };
+    expect(summarizeReadiness({ ...data, checks: { migrations: ended } }, null).trouble).toBe('migrations: Run perdura migrate.');
     expect(summarizeReadiness({ ...data, checks: { database: checks.database } }, null)).toMatchObject({ trouble: null });
     expect(summarizeReadiness(undefined, new Error('no'))).toEqual({
       ...{ isolation: null, trouble: 'It is unreachable. Check that it is running. This page keeps trying.' },
@@ -163,7 +165,8 @@ describe('the head of a run', () => {
   });
 
   it('never shows an unknown cost as none', () => {
-    const cost = (spent: number | null, priced: boolean) => toText(the.render(the.RunCost, { props: { cost: spent, priced } }));
+    const cost = (spent: number | null, priced: boolean) =>
+      toText(the.render(the.RunCost, { props: { usage: { cost: spent, priced, total_in: 7, total_out: 11 } } }));
     expect([cost(0, true), cost(null, false), cost(0, false), cost(61.27, false)]).toEqual([
       ...['$0', 'unknown', 'unknown', '$61.27, without models that have no price'],
     ]);

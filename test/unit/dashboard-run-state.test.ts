@@ -60,7 +60,7 @@ it('keeps every log line, and what came before', () => {
 });
 
 it.each([
-  ...['retry', 'rate_limited', 'goal_reminder', 'compaction', 'budget_exhausted', 'guardrail_blocked', 'mcp_error', 'error'],
+  ...['retry', 'rate_limited', 'goal_reminder', 'compaction', 'budget_exhausted', 'guardrail_blocked', 'mcp_error'],
   ...[
     'output_guardrail_violation',
     'output_rejected',
@@ -73,6 +73,11 @@ it.each([
   ...['memory_stored', 'memory_loaded', 'knowledge_loaded', 'forked', 'tools_not_offered'],
 ] as LogName[])('shows %s in the conversation', (event) => {
   expect(applyEvents(emptyRun, [log(event, { detail: 'why' })]).blocks).toEqual([{ kind: 'note', event, text: 'why' }]);
+});
+
+it.each(['retry', 'rate_limited', 'fallback'] as const)('shows no repeated step after %s, which says why', (event) => {
+  const { blocks } = applyEvents(emptyRun, [log(event, { detail: 'why' }), log('attempt_reset', { detail: 'again' })]);
+  expect(blocks).toEqual([{ kind: 'note', event, text: 'why' }]);
 });
 
 it('shows an event that it does not know with its detail and its fields', () => {
@@ -88,7 +93,8 @@ it('leaves out a type of event that it does not know', () => {
   expect(applyEvents(emptyRun, [later])).toEqual(emptyRun);
 });
 
-it.each(['model_call', 'tool_result', 'run_started', 'completed'] as const)('does not show %s as a note', (event) => {
+// The head of the page has the error.
+it.each(['model_call', 'tool_result', 'run_started', 'completed', 'error'] as const)('does not show %s as a note', (event) => {
   expect(applyEvents(emptyRun, [log(event)]).blocks).toEqual([]);
 });
 

@@ -26,6 +26,7 @@ function contrastOf(one: string, other: string): number {
 }
 
 const STATES = ['good', 'bad', 'wait', 'busy', 'stopped', 'quiet'];
+const SERIES = ['1', '2', '3', '4', '5', '6', 'rest'].map((name) => `series-${name}`);
 const SURFACES = ['canvas', 'surface', 'surface-raised', 'surface-sunken', 'surface-hover'];
 const PAIRS: [text: string, ground: string][] = [
   ...['ink', 'ink-dim', 'accent', ...STATES].flatMap((text) => SURFACES.map((ground): [string, string] => [text, ground])),
@@ -42,8 +43,8 @@ describe.each(['light', 'dark'] as const)('in the %s theme', (theme) => {
     expect(contrastOf('#ffffff', TOKENS['accent-solid']![theme])).toBeGreaterThanOrEqual(4.5);
   });
 
-  it.each(STATES)('a bar of %s is seen on a surface', (state) => {
-    expect(contrastOf(TOKENS[`${state}-solid`]![theme], TOKENS.surface![theme])).toBeGreaterThanOrEqual(3);
+  it.each([...STATES.map((state) => `${state}-solid`), ...SERIES])('a bar of %s is seen on a surface', (bar) => {
+    expect(contrastOf(TOKENS[bar]![theme], TOKENS.surface![theme])).toBeGreaterThanOrEqual(3);
   });
 });
 

@@ -2,7 +2,7 @@ import Papa from 'papaparse';
 import { describe, expect, it } from 'vitest';
 import type { UsageRow } from '../../src/contracts/usage.ts';
 import { toCsv } from '../../src/dashboard/usage/csv.ts';
-import { buildBars, formatName } from '../../src/dashboard/usage/measures.ts';
+import { buildBars, countMarkDecimals, formatName } from '../../src/dashboard/usage/measures.ts';
 
 const row = (values: Partial<UsageRow>): UsageRow => ({
   ...{ key: 'a', label: 'A', at: null, runs: 1, completed: 1, failed: 0, halted: 0, estimated: 0 },
@@ -19,6 +19,7 @@ describe('the bars of a usage chart', () => {
     ];
     const { data, series } = buildBars({ from: '2025-12-31T00:00:00.000Z', to: '2026-01-05T12:00:00.000Z', rows }, 'runs', 'day');
     expect(series.map(({ label }) => label)).toEqual(['A', 'B', 'all others']);
+    expect(series.map(({ color }) => color)).toEqual(['var(--series-1)', 'var(--series-2)', 'var(--series-rest)']);
     const days = ['2025-12-31', '2026-01-01', '2026-01-02', '2026-01-03', '2026-01-04', '2026-01-05'];
     expect(data.map(({ at }) => at)).toEqual(days.map((day) => `${day}T00:00:00.000Z`));
     expect(data[1]).toMatchObject({ 'group a': 1, others: 9 });
@@ -35,6 +36,26 @@ describe('the bars of a usage chart', () => {
     ];
     const { data } = buildBars({ from: at, to: '2026-01-01T12:00:00.000Z', rows }, 'cost', 'day');
     expect(data).toEqual([{ at, 'group b': 0, 'group c': 7.5 }]);
+  });
+
+  it('begin again with the first colour after the sixth', () => {
+    const at = '2026-01-01T00:00:00.000Z';
+    const rows = ['a', 'b', 'c', 'd', 'e', 'f', 'g'].map((key) => row({ at, key }));
+    const { series } = buildBars({ from: at, to: '2026-01-01T12:00:00.000Z', rows }, 'runs', 'day');
+    expect(series.slice(-2).map(({ color }) => color)).toEqual(['var(--series-6)', 'var(--series-1)']);
+  });
+
+  it.each([
+    [0, 0],
+    [0.002, 5],
+    [0.39, 3],
+    [0.4, 2],
+    [3.9, 2],
+    [4, 0],
+    [7_919, 0],
+  ])('have marks with as many decimals as all of them need: at most %d has %i', (highest, decimals) => {
+    const part = highest / 4;
+    expect(countMarkDecimals([{ at: 'x' }, { at: 'y', a: part, b: highest - part }])).toBe(decimals);
   });
 
   it('are not doubled where a day has 23 hours', () => {

@@ -9,6 +9,7 @@ import {
   formatMoney,
   formatNumber,
   formatRate,
+  formatRunCost,
   formatShare,
   formatTokens,
 } from '../../src/dashboard/ui/figures.ts';
@@ -81,6 +82,13 @@ describe('what tokens cost', () => {
     ['unknown without a price', { cost: null }, 'unknown'],
     ['their sum', { cost: 0.45 }, '$0.45'],
   ])('is %s', (_, spent, text) => expect(formatCost(spent)).toBe(text));
+
+  it.each([
+    ['none if no model has answered', { cost: 0, total_in: 0, total_out: 0 }, '—'],
+    ['$0 if they are free', { cost: 0, total_in: 0, total_out: 1 }, '$0'],
+    ['unknown without a price', { cost: null, total_in: 1, total_out: 0 }, 'unknown'],
+    ['their sum', { cost: 0.45, total_in: 3, total_out: 7 }, '$0.45'],
+  ])('in a run is %s', (_, usage, text) => expect(formatRunCost(usage)).toBe(text));
 
   it.each([
     [0.00031, 5, '$0.00031'],

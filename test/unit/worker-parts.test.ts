@@ -33,7 +33,7 @@ describe('the queues of a worker', () => {
     expect(describeUnserved([queue('runs', 1), queue('models', 0), queue('tools', 0)])).toBe(
       'None takes work from q-models, q-tools: runs wait until one is started (perdura worker --role models, perdura worker --role tools)',
     );
-    expect(describeServed([queue('runs', 3), queue('tools', 1)])).toBe('3 take work from q, 1 take work from q-tools');
+    expect(describeServed([queue('runs', 3), queue('tools', 1)])).toBe('3 take work from q, 1 takes work from q-tools');
   });
 });
 

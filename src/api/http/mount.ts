@@ -133,9 +133,13 @@ export function mount<
     },
     async onSend(request, reply) {
       const answer = { status: reply.statusCode, made_id: getMadeId(reply) };
-      await api.audit.record(endpoint, request, answer);
       const change = toChange(endpoint, request, answer);
-      if (change) api.publishChange(change);
+      try {
+        await api.audit.record(endpoint, request, answer);
+      } finally {
+        // The write is committed, whatever became of its entry.
+        if (change) api.publishChange(change);
+      }
     },
     async handler(request, reply) {
       const { gates, waiting } = api;

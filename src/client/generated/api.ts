@@ -48,7 +48,7 @@ export type Agent = {
   /** Effects of tools whose calls wait for a person, whatever the tools are called */
   approve_effects: ('read' | 'idempotent' | 'write')[];
   required_mcp_servers: string[];
-  /** Null selects the default runtime */
+  /** Null: the default runtime */
   provider_id: string | null;
   fallbacks: StoredFallbackOutput[];
   /** Minutes after which a run asks its own model again; 0: at its next step; null: it stays with the fallback to its end. Counts with the `fallbacks` next to it */
@@ -99,7 +99,7 @@ export type AgentCreate = {
   approve_effects?: ('read' | 'idempotent' | 'write')[];
   /** MCP servers the run cannot do without: if one is unreachable, the run fails */
   required_mcp_servers?: string[];
-  /** Null selects the default runtime */
+  /** Null: the default runtime */
   provider_id?: string | null;
   /** Models that are asked in this order when a run's own model fails. An agent's list replaces that of its provider; the lists of the fallbacks themselves do not count. Empty: none */
   fallbacks?: Fallback[];
@@ -170,17 +170,17 @@ export type Alert = {
   /** Identifier issued by the service (UUIDv7) */
   id: string;
   name: string;
-  /** failure_rate: percent of the completed and failed runs that failed; spend: US dollars; waiting: minutes that a run has waited for a person; provider_errors: failed requests to models; backlog: runs that wait for their lane; budget: percent of a budget that is spent in its present period, 100 also while runs wait because too little is left */
+  /** failure_rate: percent of the completed and failed runs that failed; spend: US dollars; waiting: minutes that a run has waited for a person; provider_errors: failed requests to models; backlog: runs that wait for an earlier run of their workflow; budget: percent of a budget that is spent in its present period, 100 also while runs wait because too little is left */
   measure: 'failure_rate' | 'spend' | 'waiting' | 'provider_errors' | 'backlog' | 'budget';
   /** The alert fires when the measure reaches it */
   threshold: number;
   /** The time that failure_rate, spend and provider_errors look back; the others look at the present */
   window_minutes: number;
-  /** failure_rate is 0 while fewer runs have ended in the window */
+  /** Until this many runs have ended in the window, failure_rate counts as 0 */
   min_runs: number;
   /** Null: all your workflows */
   workflow_id: string | null;
-  /** The budget that the measure `budget` watches; for the others, null */
+  /** The budget that the measure `budget` watches; no other measure has one */
   budget_id: string | null;
   /** Receives a message when the alert fires or is resolved */
   webhook_url: string | null;
@@ -269,17 +269,17 @@ export type AlertChannelOutput =
 
 export type AlertCreate = {
   name: string;
-  /** failure_rate: percent of the completed and failed runs that failed; spend: US dollars; waiting: minutes that a run has waited for a person; provider_errors: failed requests to models; backlog: runs that wait for their lane; budget: percent of a budget that is spent in its present period, 100 also while runs wait because too little is left */
+  /** failure_rate: percent of the completed and failed runs that failed; spend: US dollars; waiting: minutes that a run has waited for a person; provider_errors: failed requests to models; backlog: runs that wait for an earlier run of their workflow; budget: percent of a budget that is spent in its present period, 100 also while runs wait because too little is left */
   measure: 'failure_rate' | 'spend' | 'waiting' | 'provider_errors' | 'backlog' | 'budget';
   /** The alert fires when the measure reaches it */
   threshold: number;
   /** The time that failure_rate, spend and provider_errors look back; the others look at the present */
   window_minutes?: number;
-  /** failure_rate is 0 while fewer runs have ended in the window */
+  /** Until this many runs have ended in the window, failure_rate counts as 0 */
   min_runs?: number;
   /** Null: all your workflows */
   workflow_id?: string | null;
-  /** The budget that the measure `budget` watches; for the others, null */
+  /** The budget that the measure `budget` watches; no other measure has one */
   budget_id?: string | null;
   /** Receives a message when the alert fires or is resolved */
   webhook_url?: string | null;
@@ -331,7 +331,7 @@ export type AlertTest = {
 
 export type AlertUpdate = {
   name?: string;
-  /** failure_rate: percent of the completed and failed runs that failed; spend: US dollars; waiting: minutes that a run has waited for a person; provider_errors: failed requests to models; backlog: runs that wait for their lane; budget: percent of a budget that is spent in its present period, 100 also while runs wait because too little is left */
+  /** failure_rate: percent of the completed and failed runs that failed; spend: US dollars; waiting: minutes that a run has waited for a person; provider_errors: failed requests to models; backlog: runs that wait for an earlier run of their workflow; budget: percent of a budget that is spent in its present period, 100 also while runs wait because too little is left */
   measure?: 'failure_rate' | 'spend' | 'waiting' | 'provider_errors' | 'backlog' | 'budget';
   /** The alert fires when the measure reaches it */
   threshold?: number;
@@ -430,19 +430,21 @@ export type BackfilledSchedule = {
   warnings?: Warning[];
 };
 
-/** Compared with the usage of the run before each model call */
+/** The most that one run may use. It is checked before each request to a model */
 export type Budget = {
   max_cost_usd?: number | null;
   max_tokens?: number | null;
   max_seconds?: number | null;
+  /** `wait`: the run waits until someone raises its budget. `halt`: it ends, and keeps what it has */
   on_exhausted?: 'wait' | 'halt';
 };
 
-/** Compared with the usage of the run before each model call */
+/** The most that one run may use. It is checked before each request to a model */
 export type BudgetOutput = {
   max_cost_usd: number | null;
   max_tokens: number | null;
   max_seconds: number | null;
+  /** `wait`: the run waits until someone raises its budget. `halt`: it ends, and keeps what it has */
   on_exhausted: 'wait' | 'halt';
 };
 
@@ -1243,7 +1245,7 @@ export type ExportedWorkflow = {
   /** Null: the agent's, then the provider's */
   model?: string | null;
   title?: string | null;
-  /** Tool calls a run may make */
+  /** Tool calls that a run may make; each is one turn */
   max_turns?: number;
   skill_ids?: string[];
   skill_tags?: string[];
@@ -1267,12 +1269,15 @@ export type ExportedWorkflow = {
   service_tier?: 'auto' | 'default' | 'flex' | 'scale' | 'priority' | null;
   /** How long the answers are. Null: the model's default. Sent to GPT-5 and later at OpenAI and Azure */
   verbosity?: 'low' | 'medium' | 'high' | null;
-  /** Compact older rounds when the context fills up; if off, the run fails at that point */
+  /** When the conversation of a run fills the model's context window, a summary replaces its older part. Off: the run fails at that point */
   infinite_session?: boolean;
+  /** Runs neither read nor store memories */
   bypass_memory?: boolean;
+  /** After a completed run, the model names at most three lasting facts, and later runs are given them */
   auto_memory?: boolean;
+  /** The model is given lists of records in tool results as tab-separated values (TSV) if that is shorter than JSON */
   tsv_tool_results?: boolean;
-  /** Terse instructions, terse answer */
+  /** Filler words are removed from the instructions, and the model is asked for a terse answer, to save tokens */
   caveman?: boolean;
   guardrail_ids?: string[];
   guardrail_tags?: string[];
@@ -1282,16 +1287,16 @@ export type ExportedWorkflow = {
   repo_token_name?: string | null;
   webhook_url?: string | null;
   error_webhook_url?: string | null;
-  /** Environment variable of a tool to stored token name */
+  /** Names of environment variables of tools, each with the name of the stored token that it gets in these runs */
   credential_overrides?: {
     [name: string]: string;
   };
   budget?: Budget | null;
-  /** Seconds that one exchange with a model may take; null: a workflow takes its provider's, a provider MODEL_TOTAL_SECONDS */
+  /** The most seconds that one request to a model may take. Null: a workflow uses the limit of its provider, a provider that of the installation (`MODEL_TOTAL_SECONDS`) */
   model_total_seconds?: number | null;
-  /** Seconds without a byte of a model's answer; null: a workflow takes its provider's, a provider MODEL_SILENCE_SECONDS */
+  /** The most seconds in which nothing of an answer arrives. Null: a workflow uses the limit of its provider, a provider that of the installation (`MODEL_SILENCE_SECONDS`) */
   model_silence_seconds?: number | null;
-  /** What to do with a prompt while a run is in progress. Of several prompts that interrupt, only the newest runs; the others end `halted` with `superseded` */
+  /** What to do with a prompt while a run is in progress: `enqueue` runs it afterwards, `reject` refuses it, `interrupt` halts the run. Of several prompts that interrupt, only the newest runs; the others end `halted` with `superseded` */
   on_busy?: 'enqueue' | 'reject' | 'interrupt';
   /** What happens to prompts that wait when the workflow is switched off: `halt` ends them with `workflow_inactive`, `wait` keeps them until it is switched on. The run in progress continues */
   on_inactive?: 'halt' | 'wait';
@@ -1304,7 +1309,7 @@ export type ExportedWorkflowOutput = {
   /** Null: the agent's, then the provider's */
   model: string | null;
   title: string | null;
-  /** Tool calls a run may make */
+  /** Tool calls that a run may make; each is one turn */
   max_turns: number;
   skill_ids: string[];
   skill_tags: string[];
@@ -1328,12 +1333,15 @@ export type ExportedWorkflowOutput = {
   service_tier: 'auto' | 'default' | 'flex' | 'scale' | 'priority' | null;
   /** How long the answers are. Null: the model's default. Sent to GPT-5 and later at OpenAI and Azure */
   verbosity: 'low' | 'medium' | 'high' | null;
-  /** Compact older rounds when the context fills up; if off, the run fails at that point */
+  /** When the conversation of a run fills the model's context window, a summary replaces its older part. Off: the run fails at that point */
   infinite_session: boolean;
+  /** Runs neither read nor store memories */
   bypass_memory: boolean;
+  /** After a completed run, the model names at most three lasting facts, and later runs are given them */
   auto_memory: boolean;
+  /** The model is given lists of records in tool results as tab-separated values (TSV) if that is shorter than JSON */
   tsv_tool_results: boolean;
-  /** Terse instructions, terse answer */
+  /** Filler words are removed from the instructions, and the model is asked for a terse answer, to save tokens */
   caveman: boolean;
   guardrail_ids: string[];
   guardrail_tags: string[];
@@ -1343,16 +1351,16 @@ export type ExportedWorkflowOutput = {
   repo_token_name: string | null;
   webhook_url: string | null;
   error_webhook_url: string | null;
-  /** Environment variable of a tool to stored token name */
+  /** Names of environment variables of tools, each with the name of the stored token that it gets in these runs */
   credential_overrides: {
     [name: string]: string;
   };
   budget: BudgetOutput | null;
-  /** Seconds that one exchange with a model may take; null: a workflow takes its provider's, a provider MODEL_TOTAL_SECONDS */
+  /** The most seconds that one request to a model may take. Null: a workflow uses the limit of its provider, a provider that of the installation (`MODEL_TOTAL_SECONDS`) */
   model_total_seconds: number | null;
-  /** Seconds without a byte of a model's answer; null: a workflow takes its provider's, a provider MODEL_SILENCE_SECONDS */
+  /** The most seconds in which nothing of an answer arrives. Null: a workflow uses the limit of its provider, a provider that of the installation (`MODEL_SILENCE_SECONDS`) */
   model_silence_seconds: number | null;
-  /** What to do with a prompt while a run is in progress. Of several prompts that interrupt, only the newest runs; the others end `halted` with `superseded` */
+  /** What to do with a prompt while a run is in progress: `enqueue` runs it afterwards, `reject` refuses it, `interrupt` halts the run. Of several prompts that interrupt, only the newest runs; the others end `halted` with `superseded` */
   on_busy: 'enqueue' | 'reject' | 'interrupt';
   /** What happens to prompts that wait when the workflow is switched off: `halt` ends them with `workflow_inactive`, `wait` keeps them until it is switched on. The run in progress continues */
   on_inactive: 'halt' | 'wait';
@@ -2893,7 +2901,7 @@ export type Memory = {
   agent_id: string;
   /** Recalled by runs of one workflow (session), of the agent, or of all agents (global). `agent` needs the right to change the agent, `global` an administrator */
   scope: 'session' | 'agent' | 'global';
-  /** Of a session memory; null otherwise */
+  /** The workflow of a memory with the scope `session`; no other has one */
   workflow_id: string | null;
   key: string;
   value: string;
@@ -2914,7 +2922,7 @@ export type MemoryCreate = {
   agent_id: string;
   /** Recalled by runs of one workflow (session), of the agent, or of all agents (global). `agent` needs the right to change the agent, `global` an administrator */
   scope?: 'session' | 'agent' | 'global';
-  /** Of a session memory; null otherwise */
+  /** The workflow of a memory with the scope `session`; no other has one */
   workflow_id?: string | null;
   key: string;
   value: string;
@@ -2937,7 +2945,7 @@ export type MemoryFound = {
   agent_id: string;
   /** Recalled by runs of one workflow (session), of the agent, or of all agents (global). `agent` needs the right to change the agent, `global` an administrator */
   scope: 'session' | 'agent' | 'global';
-  /** Of a session memory; null otherwise */
+  /** The workflow of a memory with the scope `session`; no other has one */
   workflow_id: string | null;
   key: string;
   value: string;
@@ -3150,7 +3158,7 @@ export type PeriodBudget = {
   limit_tokens: number | null;
   /** Shares of the limit. A run reports `budget_warning` when one is reached, and prompts carry a warning */
   warn_at: number[];
-  /** refuse: new prompts are answered with 429, too. Runs wait in both cases, until there is room again */
+  /** Runs wait in both cases until there is room again; `refuse` also refuses new prompts with 429 */
   on_exhausted: 'wait' | 'refuse';
   /** In this period, as far as calls have ended; in the unit of the limit, like `reserved` and `left` */
   spent: number;
@@ -3183,7 +3191,7 @@ export type PeriodBudgetCreate = {
   limit_tokens?: number | null;
   /** Shares of the limit. A run reports `budget_warning` when one is reached, and prompts carry a warning */
   warn_at?: number[];
-  /** refuse: new prompts are answered with 429, too. Runs wait in both cases, until there is room again */
+  /** Runs wait in both cases until there is room again; `refuse` also refuses new prompts with 429 */
   on_exhausted?: 'wait' | 'refuse';
 };
 
@@ -3286,14 +3294,14 @@ export type Provider = {
       };
     };
   };
-  /** Context window of its models, in tokens; null: what the endpoint names, otherwise from the table of known models */
+  /** Context window of its models, in tokens. Null: what the endpoint names, otherwise from the table of known models */
   context_window: number | null;
   fallbacks: StoredFallbackOutput[];
   /** Minutes after which a run asks its own model again; 0: at its next step; null: it stays with the fallback to its end. Counts with the `fallbacks` next to it */
   fallback_minutes: number | null;
-  /** Seconds that one exchange with a model may take; null: a workflow takes its provider's, a provider MODEL_TOTAL_SECONDS */
+  /** The most seconds that one request to a model may take. Null: a workflow uses the limit of its provider, a provider that of the installation (`MODEL_TOTAL_SECONDS`) */
   model_total_seconds: number | null;
-  /** Seconds without a byte of a model's answer; null: a workflow takes its provider's, a provider MODEL_SILENCE_SECONDS */
+  /** The most seconds in which nothing of an answer arrives. Null: a workflow uses the limit of its provider, a provider that of the installation (`MODEL_SILENCE_SECONDS`) */
   model_silence_seconds: number | null;
   /** Stored tokens it names that you cannot use: they do not exist, or are not yours. Runs refuse it */
   needs?: string[];
@@ -3331,15 +3339,15 @@ export type ProviderCreate = {
       };
     };
   };
-  /** Context window of its models, in tokens; null: what the endpoint names, otherwise from the table of known models */
+  /** Context window of its models, in tokens. Null: what the endpoint names, otherwise from the table of known models */
   context_window?: number | null;
   /** Models that are asked in this order when a run's own model fails. An agent's list replaces that of its provider; the lists of the fallbacks themselves do not count. Empty: none */
   fallbacks?: Fallback[];
   /** Minutes after which a run asks its own model again; 0: at its next step; null: it stays with the fallback to its end. Counts with the `fallbacks` next to it */
   fallback_minutes?: number | null;
-  /** Seconds that one exchange with a model may take; null: a workflow takes its provider's, a provider MODEL_TOTAL_SECONDS */
+  /** The most seconds that one request to a model may take. Null: a workflow uses the limit of its provider, a provider that of the installation (`MODEL_TOTAL_SECONDS`) */
   model_total_seconds?: number | null;
-  /** Seconds without a byte of a model's answer; null: a workflow takes its provider's, a provider MODEL_SILENCE_SECONDS */
+  /** The most seconds in which nothing of an answer arrives. Null: a workflow uses the limit of its provider, a provider that of the installation (`MODEL_SILENCE_SECONDS`) */
   model_silence_seconds?: number | null;
 };
 
@@ -4364,9 +4372,11 @@ export type Task = {
   error: string | null;
   error_code: string | null;
   usage: Usage;
+  /** Tool calls so far; the limit `max_turns` counts them */
   turns: number;
   /** The same as turns */
   tool_calls: number;
+  /** Exchanges with the model so far */
   steps: number;
   turn_limit_reached: boolean;
   /** The answer ended at the output limit of the model, so `response` is incomplete */
@@ -4408,9 +4418,11 @@ export type TaskDetail = {
   error: string | null;
   error_code: string | null;
   usage: Usage;
+  /** Tool calls so far; the limit `max_turns` counts them */
   turns: number;
   /** The same as turns */
   tool_calls: number;
+  /** Exchanges with the model so far */
   steps: number;
   turn_limit_reached: boolean;
   /** The answer ended at the output limit of the model, so `response` is incomplete */
@@ -4787,9 +4799,9 @@ export type VersionDefinition = {
     /** The id of a provider that did not exist */
     missing?: string;
     exchange_limits?: {
-      /** Seconds that one exchange with a model may take; null: a workflow takes its provider's, a provider MODEL_TOTAL_SECONDS */
+      /** The most seconds that one request to a model may take. Null: a workflow uses the limit of its provider, a provider that of the installation (`MODEL_TOTAL_SECONDS`) */
       model_total_seconds: number | null;
-      /** Seconds without a byte of a model's answer; null: a workflow takes its provider's, a provider MODEL_SILENCE_SECONDS */
+      /** The most seconds in which nothing of an answer arrives. Null: a workflow uses the limit of its provider, a provider that of the installation (`MODEL_SILENCE_SECONDS`) */
       model_silence_seconds: number | null;
     };
   }[];
@@ -4876,9 +4888,9 @@ export type VersionDefinition = {
     token_name: string | null;
   } | null;
   exchange_limits?: {
-    /** Seconds that one exchange with a model may take; null: a workflow takes its provider's, a provider MODEL_TOTAL_SECONDS */
+    /** The most seconds that one request to a model may take. Null: a workflow uses the limit of its provider, a provider that of the installation (`MODEL_TOTAL_SECONDS`) */
     model_total_seconds: number | null;
-    /** Seconds without a byte of a model's answer; null: a workflow takes its provider's, a provider MODEL_SILENCE_SECONDS */
+    /** The most seconds in which nothing of an answer arrives. Null: a workflow uses the limit of its provider, a provider that of the installation (`MODEL_SILENCE_SECONDS`) */
     model_silence_seconds: number | null;
   };
 };
@@ -4957,7 +4969,7 @@ export type Workflow = {
   /** Null: the agent's, then the provider's */
   model: string | null;
   title: string | null;
-  /** Tool calls a run may make */
+  /** Tool calls that a run may make; each is one turn */
   max_turns: number;
   skill_ids: string[];
   skill_tags: string[];
@@ -4981,12 +4993,15 @@ export type Workflow = {
   service_tier: 'auto' | 'default' | 'flex' | 'scale' | 'priority' | null;
   /** How long the answers are. Null: the model's default. Sent to GPT-5 and later at OpenAI and Azure */
   verbosity: 'low' | 'medium' | 'high' | null;
-  /** Compact older rounds when the context fills up; if off, the run fails at that point */
+  /** When the conversation of a run fills the model's context window, a summary replaces its older part. Off: the run fails at that point */
   infinite_session: boolean;
+  /** Runs neither read nor store memories */
   bypass_memory: boolean;
+  /** After a completed run, the model names at most three lasting facts, and later runs are given them */
   auto_memory: boolean;
+  /** The model is given lists of records in tool results as tab-separated values (TSV) if that is shorter than JSON */
   tsv_tool_results: boolean;
-  /** Terse instructions, terse answer */
+  /** Filler words are removed from the instructions, and the model is asked for a terse answer, to save tokens */
   caveman: boolean;
   guardrail_ids: string[];
   guardrail_tags: string[];
@@ -4996,16 +5011,16 @@ export type Workflow = {
   repo_token_name: string | null;
   webhook_url: string | null;
   error_webhook_url: string | null;
-  /** Environment variable of a tool to stored token name */
+  /** Names of environment variables of tools, each with the name of the stored token that it gets in these runs */
   credential_overrides: {
     [name: string]: string;
   };
   budget: BudgetOutput | null;
-  /** Seconds that one exchange with a model may take; null: a workflow takes its provider's, a provider MODEL_TOTAL_SECONDS */
+  /** The most seconds that one request to a model may take. Null: a workflow uses the limit of its provider, a provider that of the installation (`MODEL_TOTAL_SECONDS`) */
   model_total_seconds: number | null;
-  /** Seconds without a byte of a model's answer; null: a workflow takes its provider's, a provider MODEL_SILENCE_SECONDS */
+  /** The most seconds in which nothing of an answer arrives. Null: a workflow uses the limit of its provider, a provider that of the installation (`MODEL_SILENCE_SECONDS`) */
   model_silence_seconds: number | null;
-  /** What to do with a prompt while a run is in progress. Of several prompts that interrupt, only the newest runs; the others end `halted` with `superseded` */
+  /** What to do with a prompt while a run is in progress: `enqueue` runs it afterwards, `reject` refuses it, `interrupt` halts the run. Of several prompts that interrupt, only the newest runs; the others end `halted` with `superseded` */
   on_busy: 'enqueue' | 'reject' | 'interrupt';
   /** What happens to prompts that wait when the workflow is switched off: `halt` ends them with `workflow_inactive`, `wait` keeps them until it is switched on. The run in progress continues */
   on_inactive: 'halt' | 'wait';
@@ -5040,7 +5055,7 @@ export type WorkflowCreate = {
   /** Null: the agent's, then the provider's */
   model?: string | null;
   title?: string | null;
-  /** Tool calls a run may make */
+  /** Tool calls that a run may make; each is one turn */
   max_turns?: number;
   skill_ids?: string[];
   skill_tags?: string[];
@@ -5064,12 +5079,15 @@ export type WorkflowCreate = {
   service_tier?: 'auto' | 'default' | 'flex' | 'scale' | 'priority' | null;
   /** How long the answers are. Null: the model's default. Sent to GPT-5 and later at OpenAI and Azure */
   verbosity?: 'low' | 'medium' | 'high' | null;
-  /** Compact older rounds when the context fills up; if off, the run fails at that point */
+  /** When the conversation of a run fills the model's context window, a summary replaces its older part. Off: the run fails at that point */
   infinite_session?: boolean;
+  /** Runs neither read nor store memories */
   bypass_memory?: boolean;
+  /** After a completed run, the model names at most three lasting facts, and later runs are given them */
   auto_memory?: boolean;
+  /** The model is given lists of records in tool results as tab-separated values (TSV) if that is shorter than JSON */
   tsv_tool_results?: boolean;
-  /** Terse instructions, terse answer */
+  /** Filler words are removed from the instructions, and the model is asked for a terse answer, to save tokens */
   caveman?: boolean;
   guardrail_ids?: string[];
   guardrail_tags?: string[];
@@ -5079,16 +5097,16 @@ export type WorkflowCreate = {
   repo_token_name?: string | null;
   webhook_url?: string | null;
   error_webhook_url?: string | null;
-  /** Environment variable of a tool to stored token name */
+  /** Names of environment variables of tools, each with the name of the stored token that it gets in these runs */
   credential_overrides?: {
     [name: string]: string;
   };
   budget?: Budget | null;
-  /** Seconds that one exchange with a model may take; null: a workflow takes its provider's, a provider MODEL_TOTAL_SECONDS */
+  /** The most seconds that one request to a model may take. Null: a workflow uses the limit of its provider, a provider that of the installation (`MODEL_TOTAL_SECONDS`) */
   model_total_seconds?: number | null;
-  /** Seconds without a byte of a model's answer; null: a workflow takes its provider's, a provider MODEL_SILENCE_SECONDS */
+  /** The most seconds in which nothing of an answer arrives. Null: a workflow uses the limit of its provider, a provider that of the installation (`MODEL_SILENCE_SECONDS`) */
   model_silence_seconds?: number | null;
-  /** What to do with a prompt while a run is in progress. Of several prompts that interrupt, only the newest runs; the others end `halted` with `superseded` */
+  /** What to do with a prompt while a run is in progress: `enqueue` runs it afterwards, `reject` refuses it, `interrupt` halts the run. Of several prompts that interrupt, only the newest runs; the others end `halted` with `superseded` */
   on_busy?: 'enqueue' | 'reject' | 'interrupt';
   /** What happens to prompts that wait when the workflow is switched off: `halt` ends them with `workflow_inactive`, `wait` keeps them until it is switched on. The run in progress continues */
   on_inactive?: 'halt' | 'wait';
@@ -5119,7 +5137,7 @@ export type WorkflowSummary = {
   /** Null: the agent's, then the provider's */
   model: string | null;
   title: string | null;
-  /** Tool calls a run may make */
+  /** Tool calls that a run may make; each is one turn */
   max_turns: number;
   skill_ids: string[];
   skill_tags: string[];
@@ -5143,12 +5161,15 @@ export type WorkflowSummary = {
   service_tier: 'auto' | 'default' | 'flex' | 'scale' | 'priority' | null;
   /** How long the answers are. Null: the model's default. Sent to GPT-5 and later at OpenAI and Azure */
   verbosity: 'low' | 'medium' | 'high' | null;
-  /** Compact older rounds when the context fills up; if off, the run fails at that point */
+  /** When the conversation of a run fills the model's context window, a summary replaces its older part. Off: the run fails at that point */
   infinite_session: boolean;
+  /** Runs neither read nor store memories */
   bypass_memory: boolean;
+  /** After a completed run, the model names at most three lasting facts, and later runs are given them */
   auto_memory: boolean;
+  /** The model is given lists of records in tool results as tab-separated values (TSV) if that is shorter than JSON */
   tsv_tool_results: boolean;
-  /** Terse instructions, terse answer */
+  /** Filler words are removed from the instructions, and the model is asked for a terse answer, to save tokens */
   caveman: boolean;
   guardrail_ids: string[];
   guardrail_tags: string[];
@@ -5158,16 +5179,16 @@ export type WorkflowSummary = {
   repo_token_name: string | null;
   webhook_url: string | null;
   error_webhook_url: string | null;
-  /** Environment variable of a tool to stored token name */
+  /** Names of environment variables of tools, each with the name of the stored token that it gets in these runs */
   credential_overrides: {
     [name: string]: string;
   };
   budget: BudgetOutput | null;
-  /** Seconds that one exchange with a model may take; null: a workflow takes its provider's, a provider MODEL_TOTAL_SECONDS */
+  /** The most seconds that one request to a model may take. Null: a workflow uses the limit of its provider, a provider that of the installation (`MODEL_TOTAL_SECONDS`) */
   model_total_seconds: number | null;
-  /** Seconds without a byte of a model's answer; null: a workflow takes its provider's, a provider MODEL_SILENCE_SECONDS */
+  /** The most seconds in which nothing of an answer arrives. Null: a workflow uses the limit of its provider, a provider that of the installation (`MODEL_SILENCE_SECONDS`) */
   model_silence_seconds: number | null;
-  /** What to do with a prompt while a run is in progress. Of several prompts that interrupt, only the newest runs; the others end `halted` with `superseded` */
+  /** What to do with a prompt while a run is in progress: `enqueue` runs it afterwards, `reject` refuses it, `interrupt` halts the run. Of several prompts that interrupt, only the newest runs; the others end `halted` with `superseded` */
   on_busy: 'enqueue' | 'reject' | 'interrupt';
   /** What happens to prompts that wait when the workflow is switched off: `halt` ends them with `workflow_inactive`, `wait` keeps them until it is switched on. The run in progress continues */
   on_inactive: 'halt' | 'wait';
@@ -5231,7 +5252,7 @@ export type WorkflowUpdate = {
   model_silence_seconds?: number | null;
   on_busy?: 'enqueue' | 'reject' | 'interrupt';
   on_inactive?: 'halt' | 'wait';
-  /** inactive: prompts are refused; active: they are accepted again. Only runs set the other values: they are taken in a record that is sent back as it was read, and refused otherwise */
+  /** inactive: new prompts are refused. active: they are accepted again. Only runs set the other values; sending the one that the workflow has changes nothing, and any other is refused */
   status?: 'active' | 'running' | 'waiting' | 'completed' | 'failed' | 'halted' | 'inactive';
   /** The same as `status` active or inactive */
   enabled?: boolean;

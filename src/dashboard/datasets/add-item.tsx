@@ -88,7 +88,7 @@ function ImportForm({ dataset_id, close }: FormProps) {
       <Stack>
         <FileInput
           label="Bundle"
-          description="From “Download bundle” on the page of a run, also of another installation."
+          description="A run as one file, from “Download bundle” on its page, also of another installation."
           placeholder="Choose a file"
           accept=".json,application/json"
           value={file}

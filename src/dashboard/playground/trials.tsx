@@ -46,7 +46,7 @@ function Trial({ task_id, source, recorded }: { task_id: string; source: Task; r
                 Status: <Status of={trial.status} />,
                 Model: trial.model ?? 'default',
                 Tokens: tokensLine(trial),
-                ...(trial.usage.cost !== 0 && { Cost: <RunCost cost={trial.usage.cost} priced={trial.usage.priced} /> }),
+                ...(trial.usage.cost !== 0 && { Cost: <RunCost usage={trial.usage} /> }),
               }}
             />
             {trial.error && <Text c="var(--mantine-color-error)">{trial.error}</Text>}

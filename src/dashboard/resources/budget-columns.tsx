@@ -52,9 +52,9 @@ export function BudgetLeft({ budget }: { budget: PeriodBudget }) {
 
 export const budgetColumns: Column<PeriodBudget>[] = [
   { label: 'Limits', show: (budget) => <BudgetSubject budget={budget} /> },
-  { label: 'Limit', show: formatLimit },
-  { label: 'Spent', show: (budget) => formatAmount(budget, budget.spent) },
-  { label: 'Reserved', show: (budget) => formatAmount(budget, budget.reserved) },
+  { label: 'Limit', figure: true, show: formatLimit },
+  { label: 'Spent', figure: true, show: (budget) => formatAmount(budget, budget.spent) },
+  { label: 'Reserved', figure: true, show: (budget) => formatAmount(budget, budget.reserved) },
   { label: 'Left', show: (budget) => <BudgetLeft budget={budget} /> },
   { label: 'Period ends', show: ({ period_ends_at }) => <When at={period_ends_at} relative /> },
 ];

@@ -41,8 +41,14 @@ export const ALERTS: EditableScreen = {
         'Budget: percent of a budget that is spent in its present period.',
     },
     threshold: { label: 'Fires at' },
-    window_minutes: { label: 'Window (minutes)' },
-    min_runs: { label: 'Fewest runs for a failure rate' },
+    window_minutes: {
+      label: 'Window (minutes)',
+      description: 'How far the failure rate, the spend and the provider errors look back; the others look at the present.',
+    },
+    min_runs: {
+      label: 'Fewest runs for a failure rate',
+      description: 'Until this many runs have ended in the window, the failure rate counts as 0.',
+    },
     workflow_id: whereMeasured(OF_RUNS, { control: 'reference', of: 'workflow', none: 'All your workflows' }),
     budget_id: whereMeasured(['budget'], { control: 'reference', of: 'budget', required: true, nullable: false }),
     webhook_url: { label: 'Webhook URL', placeholder: 'https://…', holds_secret: true },

@@ -135,6 +135,11 @@ export const PROVIDERS: EditableScreen = {
     column.updated,
   ],
   overrides: {
+    provider_type: {
+      description:
+        'Anthropic: agent sessions that run at Anthropic, or chat completions if there is a base URL. ' +
+        'Anthropic messages: its Messages API, with the tools called here.',
+    },
     api_key_token_name: { control: 'reference', of: 'token', label: 'Stored token with the key', none: 'None' },
     base_url: { placeholder: 'https://…/v1' },
     price_table: { label: 'Prices (JSON)', placeholder: '{"*": {"input": 2.5, "output": 10}}' },

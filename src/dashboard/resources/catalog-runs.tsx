@@ -70,7 +70,13 @@ export const WORKFLOWS: EditableScreen = {
     budget: { control: 'nested', nested: () => Budget },
     on_busy: { label: 'If a run is in progress' },
     on_inactive: { label: 'Waiting prompts when switched off' },
-    status: { none: 'no change', label: 'Set status' },
+    // Only runs set the other values.
+    status: {
+      none: 'no change',
+      label: 'Set status',
+      options: ['active', 'inactive'],
+      description: 'Inactive: new prompts are refused. Active: they are accepted again.',
+    },
   },
   groups: [
     { title: 'Agent', fields: ['title', 'agent_id', 'model', 'status'] },

@@ -102,7 +102,10 @@ export const presetFields = (fields: Field[], values: Record<string, string>): F
 /** Rewords a description of a JSON property for a form field. */
 function forPeople(description: string | undefined): string | undefined {
   if (description?.startsWith('Identifier issued')) return undefined;
-  return description?.replace(/^(Null|Left out): /, 'If empty: ').replaceAll('`', '');
+  return description
+    ?.replaceAll(/\b(Null|Left out): /g, 'If empty: ')
+    .replaceAll(/\bnull: /g, 'if empty: ')
+    .replaceAll('`', '');
 }
 
 /** Returns the fields of an update: the create fields that can be changed, and fields that exist only in an update. */

@@ -76,7 +76,7 @@ const LINES: Line[] = [
   { label: 'Steps', show: ({ steps }) => steps, of: ({ steps }) => steps },
   { label: 'Tool calls', show: callsLine, of: callsLine },
   { label: 'Tokens', show: tokensLine },
-  { label: 'Cost', show: ({ usage, priced }) => <RunCost cost={usage.cost} priced={priced} /> },
+  { label: 'Cost', show: ({ usage, priced }) => <RunCost usage={{ ...usage, priced }} /> },
   { label: 'Took', show: formatElapsed },
   { label: 'Created', show: ({ created_at }) => <When at={created_at} /> },
 ];

@@ -1,6 +1,6 @@
 import type { Task, tasks } from '../../contracts/tasks.ts';
 import type { ApiReply } from '../api/call.ts';
-import { formatCost, formatCount, formatDuration, formatNumber, formatTokens } from '../ui/figures.ts';
+import { formatCount, formatDuration, formatNumber, formatRunCost, formatTokens } from '../ui/figures.ts';
 
 export type ComparedRun = ApiReply<typeof tasks.get>;
 type Step = NonNullable<ComparedRun['steps_detail']>[number];
@@ -29,7 +29,7 @@ export function stepLine(step: Step | undefined): string {
     model ?? 'default',
     formatDuration(duration_ms),
     `${formatNumber(usage.total_in + usage.total_out)} tokens`,
-    formatCost(usage),
+    formatRunCost(usage),
   ];
   return `${facts.join(' · ')}${error ? ` · ${error}` : ''}${tool_calls.length > 0 ? ` · ${toolLine(tool_calls)}` : ''}`;
 }

@@ -48,9 +48,9 @@ export function RunFacts({ task, status, followed }: FactsProps) {
       />
       <Facts
         of={{
-          Cost: <RunCost cost={usage.cost} priced={priced} />,
+          Cost: <RunCost usage={{ ...usage, priced }} />,
           Tokens: formatTokens(usage),
-          Turns: turns,
+          Turns: <span title="Tool calls; the limit of turns counts them">{turns}</span>,
           ...(budget.length > 0 && { Budget: <Budget of={budget} /> }),
         }}
       />

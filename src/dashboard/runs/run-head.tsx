@@ -33,7 +33,7 @@ export function RunHead({ task, status, followed, own_page = false }: HeadProps)
         <span className="run-brief">
           <span>{formatDuration(elapsed_ms)}</span>
           <span>
-            <RunCost cost={usage.cost} priced={priced} />
+            <RunCost usage={{ ...usage, priced }} />
           </span>
           <span>{formatNumber(usage.total_in + usage.total_out)} tokens</span>
           {CONNECTION[connection] && <span data-connection={connection}>{CONNECTION[connection]}</span>}

@@ -162,7 +162,6 @@ const NOTES: LogName[] = [
   'unpriced_model',
   'guardrail_blocked',
   'mcp_error',
-  'error',
   'output_guardrail_violation',
   'output_rejected',
   'approval_decided',
@@ -198,6 +197,7 @@ const NOT_NOTES: LogName[] = [
   'mcp_connected',
   'progress',
   'completed',
+  'error',
   'stream_reset',
 ];
 
@@ -206,6 +206,7 @@ function applyLog(run: LiveRun, data: LogData): void {
   if (data.event === 'attempt_reset') run.partial = '';
   if (data.event === 'record_behind') run.behind = data.missing;
   if (data.event === 'continuity_decided') run.behind = null;
+  if (event === 'attempt_reset' && isRetryNote(run.blocks.at(-1))) return;
   if (NOTES.includes(event)) run.blocks.push({ kind: 'note', event, text: detail });
   else if (!NOT_NOTES.includes(event)) run.blocks.push({ kind: 'note', event, text: describeLog(data) });
   if (data.event === 'tool_call') {
@@ -215,6 +216,10 @@ function applyLog(run: LiveRun, data: LogData): void {
   const facts = toCallFacts(data);
   if (facts && call_id) change(run, call_id, facts);
 }
+
+/** True for a note after which it goes without saying that the step begins again. */
+const isRetryNote = (block: Block | undefined) =>
+  block?.kind === 'note' && ['retry', 'rate_limited', 'fallback'].includes(block.event);
 
 /** An event that this page does not know is shown with all its fields. */
 function describeLog({ event: _, detail, ...fields }: LogData): string {

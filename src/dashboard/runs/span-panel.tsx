@@ -71,7 +71,7 @@ function ModelDetails({ task, recorded }: { task: Task; recorded: TaskStep }) {
           }),
           Attempts: attempts,
           Tokens: formatTokens(usage),
-          ...(usage.cost !== 0 && { Cost: <RunCost cost={usage.cost} priced={usage.priced} /> }),
+          ...(usage.cost !== 0 && { Cost: <RunCost usage={usage} /> }),
           'Finish reason': finish ?? '—',
         }}
       />

@@ -1,7 +1,7 @@
 import { Anchor, Text } from '@mantine/core';
 import { Link } from 'react-router';
 import type { Task } from '../../contracts/tasks.ts';
-import { countDecimals, formatCost, formatDuration, formatNumber } from '../ui/figures.ts';
+import { countDecimals, formatDuration, formatNumber, formatRunCost } from '../ui/figures.ts';
 import type { Column } from '../ui/list.tsx';
 import { shortenPrompt } from '../ui/prompt.ts';
 import { Status } from '../ui/show.tsx';
@@ -19,6 +19,7 @@ export const taskColumns: Column<Task>[] = [
             component={Link}
             to={`/tasks?error_code=${error_code}`}
             size="xs"
+            inherit={false}
             title={error ?? ''}
             className="nowrap"
             display="block"
@@ -89,6 +90,6 @@ export const taskColumns: Column<Task>[] = [
     figure: true,
     card: 'foot',
     decimals: ({ usage }) => countDecimals(usage),
-    show: ({ usage }, decimals) => formatCost(usage, decimals),
+    show: ({ usage }, decimals) => formatRunCost(usage, decimals),
   },
 ];

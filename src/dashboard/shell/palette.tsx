@@ -6,6 +6,7 @@ import { tasks } from '../../contracts/tasks.ts';
 import { useScopes } from '../api/may.ts';
 import { useRead } from '../api/queries.ts';
 import { useNames } from '../resources/references.ts';
+import { useLayer } from '../ui/layers.ts';
 import { shortenPrompt } from '../ui/prompt.ts';
 import { findScreenIcon } from './icons.ts';
 import { PALETTE_KEYS } from './keys.ts';
@@ -19,6 +20,7 @@ export function Palette() {
   const [query, setQuery] = useState('');
   const [search] = useDebouncedValue(query.trim(), 250);
   const [opened, setOpened] = useState(false);
+  useLayer(opened, () => spotlight.close());
   const navigate = useNavigate();
   const go = (id: string, label: string, to: string): SpotlightActionData => {
     const Icon = findScreenIcon(to);

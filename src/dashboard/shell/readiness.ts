@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import type { z } from 'zod';
 import { health, type Readiness } from '../../contracts/health.ts';
+import { sentence } from '../ui/sentence.ts';
 
 type ReadinessFacts = z.output<typeof Readiness>;
 
@@ -30,6 +31,6 @@ export function summarizeReadiness(data: ReadinessFacts | undefined, error: Erro
   const isolation = data?.tool_isolation ?? null;
   if (error) return { isolation, trouble: 'It is unreachable. Check that it is running. This page keeps trying.' };
   const failing = Object.entries(data?.checks ?? {}).filter(([, { ok }]) => !ok);
-  const trouble = failing.map(([name, { detail }]) => `${name}: ${detail}.`).join(' ');
+  const trouble = failing.map(([name, { detail }]) => sentence(`${name}: ${detail}`)).join(' ');
   return { isolation, trouble: trouble || null };
 }

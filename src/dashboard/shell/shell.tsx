@@ -9,6 +9,7 @@ import { useSession } from '../api/context.tsx';
 import { useScopes } from '../api/may.ts';
 import { useRead } from '../api/queries.ts';
 import { lastSeen } from '../ui/filters.ts';
+import { useLayer } from '../ui/layers.ts';
 import { BrandMark } from '../ui/mark.tsx';
 import { Banners } from './banners.tsx';
 import { HelpMenu, ThemeMenu } from './header-menus.tsx';
@@ -19,6 +20,7 @@ import { openPalette, Palette } from './palette.tsx';
 
 export function Shell({ children }: { children: ReactNode }) {
   const [opened, menu] = useDisclosure();
+  useLayer(opened, menu.close);
   const { pathname } = useLocation();
   const navigate = useNavigate();
   useHotkeys([[SHORTCUTS_KEYS, () => void navigate('/shortcuts')]], []);

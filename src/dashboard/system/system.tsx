@@ -94,15 +94,16 @@ function Part<T>({ title, of: { items, error }, columns, toKey, children }: Part
 const orUnknown = <T,>(value: T | null, format: (value: T) => string) => (value === null ? '—' : format(value));
 
 export const checkColumns: Column<Reply['checks'][number]>[] = [
-  { label: 'Service', show: ({ name }) => name },
-  { label: 'State', show: ({ ok }) => <Status of={ok ? 'done' : 'failed'}>{ok ? 'ok' : 'failed'}</Status> },
-  { label: 'Detail', className: 'wrapped', show: ({ detail }) => detail },
+  { label: 'Service', card: 'title', show: ({ name }) => name },
+  { label: 'State', card: 'lead', show: ({ ok }) => <Status of={ok ? 'done' : 'failed'}>{ok ? 'ok' : 'failed'}</Status> },
+  { label: 'Detail', card: 'line', className: 'wrapped', show: ({ detail }) => detail },
 ];
 
 export const workerColumns = (own_version: string): Column<ItemOf<'workers'>>[] => [
-  { label: 'Worker', className: 'wrapped', show: ({ name }) => name },
+  { label: 'Worker', card: 'title', className: 'wrapped', show: ({ name }) => name },
   {
     label: 'State',
+    card: 'lead',
     show: ({ silent }) => <Status of={silent ? 'failed' : 'done'}>{silent ? 'silent' : 'works'}</Status>,
   },
   {
@@ -117,9 +118,10 @@ export const workerColumns = (own_version: string): Column<ItemOf<'workers'>>[] 
   { label: 'Does', show: ({ roles }) => roles.join(', ') },
   {
     label: 'Load',
+    figure: true,
     show: ({ used, slots }) => `${formatNumber(used)} of ${formatNumber(slots)} (${formatShare(used, slots)})`,
   },
-  { label: 'Free disk', show: ({ disk_free }) => orUnknown(disk_free, bytesText) },
+  { label: 'Free disk', figure: true, show: ({ disk_free }) => orUnknown(disk_free, bytesText) },
   { label: 'Last seen', show: ({ seen_at }) => <When at={seen_at} relative /> },
   { label: 'Started', className: 'spare', show: ({ started_at }) => <When at={started_at} /> },
 ];
@@ -127,38 +129,52 @@ export const workerColumns = (own_version: string): Column<ItemOf<'workers'>>[] 
 const KINDS = { workflow: 'runs', activity: 'steps and calls' };
 
 export const queueColumns: Column<ItemOf<'queues'>>[] = [
-  { label: 'Queue', className: 'wrapped', show: ({ queue }) => queue },
+  { label: 'Queue', card: 'title', className: 'wrapped', show: ({ queue }) => queue },
   { label: 'Of', show: ({ kind }) => KINDS[kind] },
-  { label: 'Waiting', show: ({ waiting }) => formatNumber(waiting) },
-  { label: 'Oldest', show: ({ waiting, oldest_seconds }) => (waiting === 0 ? '—' : formatDuration(oldest_seconds * 1_000)) },
+  { label: 'Waiting', figure: true, show: ({ waiting }) => formatNumber(waiting) },
+  {
+    label: 'Oldest',
+    figure: true,
+    show: ({ waiting, oldest_seconds }) => (waiting === 0 ? '—' : formatDuration(oldest_seconds * 1_000)),
+  },
   {
     label: 'Workers',
+    figure: true,
     show: ({ workers }) => (workers === 0 ? <Status of="failed">none</Status> : formatNumber(workers)),
   },
 ];
 
 export const runColumns: Column<ItemOf<'runs'>>[] = [
-  { label: 'Status', show: ({ status }) => <Status of={status} /> },
-  { label: 'Runs', show: ({ runs }) => formatNumber(runs) },
-  { label: 'Oldest', show: ({ oldest_seconds }) => formatDuration(oldest_seconds * 1_000) },
+  { label: 'Status', card: 'lead', show: ({ status }) => <Status of={status} /> },
+  { label: 'Runs', figure: true, show: ({ runs }) => formatNumber(runs) },
+  { label: 'Oldest', figure: true, show: ({ oldest_seconds }) => formatDuration(oldest_seconds * 1_000) },
 ];
 
 const PLACES = { database: 'Database', home: 'Disk of the home folder' };
 
 export const storageColumns: Column<Reply['storage'][number]>[] = [
-  { label: 'Of', show: ({ of }) => PLACES[of] },
-  { label: 'Used', show: ({ used_bytes }) => orUnknown(used_bytes, bytesText) },
+  {
+    label: 'Of',
+    className: 'wrapped',
+    show: ({ of, error }) => (
+      <>
+        {PLACES[of]}
+        {error && <div className="note">{error}</div>}
+      </>
+    ),
+  },
+  { label: 'Used', figure: true, show: ({ used_bytes }) => orUnknown(used_bytes, bytesText) },
   {
     label: 'Free',
-    className: 'wrapped',
-    show: ({ free_bytes, total_bytes, error }) =>
-      error ?? (free_bytes === null ? '—' : `${bytesText(free_bytes)} (${formatShare(free_bytes, total_bytes ?? 0)})`),
+    figure: true,
+    show: ({ free_bytes, total_bytes }) =>
+      orUnknown(free_bytes, (bytes) => `${bytesText(bytes)} (${formatShare(bytes, total_bytes ?? 0)})`),
   },
 ];
 
 export const failureColumns: Column<ItemOf<'failures'>>[] = [
-  { label: 'Error', show: ({ error_code }) => error_code },
-  { label: 'Runs', show: ({ runs }) => formatNumber(runs) },
+  { label: 'Error', card: 'title', show: ({ error_code }) => error_code },
+  { label: 'Runs', figure: true, show: ({ runs }) => formatNumber(runs) },
   { label: 'Last', show: ({ last_at }) => <When at={last_at} relative /> },
   {
     label: 'Newest',

@@ -13,8 +13,8 @@ export default function Transfer() {
   return (
     <Page title="Import and export">
       <Text c="dimmed">
-        Skills, guardrails, agents, your workflows and schedules, and knowledge sources as JSON. A bundle contains no secrets,
-        only the names of stored tokens.
+        Skills, guardrails, agents, your workflows and schedules, and knowledge sources. A bundle is one JSON file with some or
+        all of them. It contains no secrets, only the names of stored tokens.
       </Text>
       <Export />
       <Import />

@@ -68,6 +68,10 @@ export function formatCost({ cost, priced = true }: Costs, decimals?: number): s
   return `${formatMoney(known, decimals)}${priced ? '' : ', without models that have no price'}`;
 }
 
+/** Formats the cost of runs or a step; a dash if no model has answered, because then there is nothing to pay for. */
+export const formatRunCost = (usage: Costs & Omit<Spent, 'cost'>, decimals?: number): string =>
+  usage.cost === 0 && usage.total_in + usage.total_out === 0 ? '—' : formatCost(usage, decimals);
+
 /** Counts the decimals with which a cost is shown by itself. */
 export function countDecimals(costs: Costs): number {
   const known = findKnownCost(costs);

@@ -2,6 +2,7 @@ import { Button, Group, Stack, Text } from '@mantine/core';
 import { type ComponentProps, createContext, useContext, useEffect, useRef, useState } from 'react';
 import { useBlocker } from 'react-router';
 import { Dialog } from './dialog.tsx';
+import { canCloseLayer, closeLayer } from './layers.ts';
 
 /** The forms with unsaved text. The page has one set, because a router accepts only one blocker. */
 const unsaved = new Set<object>();
@@ -30,11 +31,22 @@ export function useUnsaved(dirty: boolean): void {
 const toScreenKey = ({ pathname, search }: { pathname: string; search: string }) =>
   `${pathname.replace(/(\/chat\/[^/]+)\/.*/, '$1')} ${new URLSearchParams(search).get('tab') ?? ''}`;
 
-/** Asks before a half-filled form is lost: when another screen is opened, and when the browser tab is closed or reloaded. */
+/**
+ * Asks before a half-filled form is lost: when another screen is opened, and when the browser tab is closed or reloaded. While a
+ * dialog is open, *Back* closes that instead.
+ */
 export function LeaveGuard() {
-  const blocker = useBlocker(
-    ({ currentLocation, nextLocation }) => unsaved.size > 0 && toScreenKey(currentLocation) !== toScreenKey(nextLocation),
-  );
+  const [closes, setCloses] = useState(false);
+  const blocker = useBlocker(({ currentLocation, nextLocation, historyAction }) => {
+    const closes_layer = historyAction === 'POP' && canCloseLayer();
+    setCloses(closes_layer);
+    return closes_layer || (unsaved.size > 0 && toScreenKey(currentLocation) !== toScreenKey(nextLocation));
+  });
+  useEffect(() => {
+    if (!closes || blocker.state !== 'blocked') return;
+    blocker.reset();
+    closeLayer();
+  }, [closes, blocker]);
   useEffect(() => {
     const ask = (event: BeforeUnloadEvent) => {
       if (unsaved.size > 0) event.preventDefault();
@@ -42,7 +54,8 @@ export function LeaveGuard() {
     window.addEventListener('beforeunload', ask);
     return () => window.removeEventListener('beforeunload', ask);
   }, []);
-  return <LeaveDialog opened={blocker.state === 'blocked'} stay={() => blocker.reset?.()} leave={() => blocker.proceed?.()} />;
+  const asks = blocker.state === 'blocked' && !closes;
+  return <LeaveDialog opened={asks} stay={() => blocker.reset?.()} leave={() => blocker.proceed?.()} />;
 }
 
 /** A dialog that asks before closing if its form is half-filled. */

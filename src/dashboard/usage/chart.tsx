@@ -1,9 +1,8 @@
 import { BarChart } from '@mantine/charts';
+import { formatMoney } from '../ui/figures.ts';
 import { formatAxisMark } from '../ui/time.tsx';
-import { buildBars, MEASURES, type Measure, type Report } from './measures.ts';
+import { buildBars, countMarkDecimals, MEASURES, type Measure, type Report } from './measures.ts';
 import '@mantine/charts/styles.css';
-
-const COLOURS = ['blue.6', 'teal.6', 'grape.6', 'orange.6', 'cyan.6', 'pink.6', 'gray.6'];
 
 interface ChartProps {
   report: Report;
@@ -13,7 +12,8 @@ interface ChartProps {
 
 export default function Chart({ report, measure, interval }: ChartProps) {
   const { data, series } = buildBars(report, measure, interval);
-  const { label, show } = MEASURES[measure];
+  const { label, show, has_parts } = MEASURES[measure];
+  const decimals = countMarkDecimals(data);
   return (
     <div className="panel" role="img" aria-label={`Chart: ${label} by ${interval}. The table below has the same figures.`}>
       <BarChart
@@ -21,8 +21,15 @@ export default function Chart({ report, measure, interval }: ChartProps) {
         type="stacked"
         data={data.map(({ at, ...bar }) => ({ ...bar, at: formatAxisMark(at as string, interval) }))}
         dataKey="at"
-        series={series.map((one, index) => ({ ...one, color: COLOURS[index % COLOURS.length]! }))}
+        series={series}
         valueFormatter={show}
+        yAxisProps={{
+          allowDecimals: has_parts,
+          ...(has_parts && { tickFormatter: (mark: number) => formatMoney(mark, decimals) }),
+        }}
+        textColor="var(--ink-dim)"
+        gridColor="var(--line)"
+        cursorFill="var(--surface-hover)"
         withLegend
         barProps={{ isAnimationActive: false }}
       />

@@ -3,7 +3,7 @@ import { Link } from 'react-router';
 import type { UsageRow, usage } from '../../contracts/usage.ts';
 import type { ApiReply } from '../api/call.ts';
 import { FailureRate } from '../ui/failure-rate.tsx';
-import { countDecimals, formatCost, formatDuration, formatNumber } from '../ui/figures.ts';
+import { countDecimals, formatDuration, formatNumber, formatRunCost } from '../ui/figures.ts';
 import type { Column } from '../ui/list.tsx';
 import { formatName } from './measures.ts';
 
@@ -20,7 +20,7 @@ const count = <T,>(label: string, of: (row: T) => number) => ({
   show: (row: T) => formatNumber(of(row)),
 });
 
-const costColumn = { label: 'Cost', figure: true, decimals: countDecimals, show: formatCost };
+const costColumn = { label: 'Cost', figure: true, decimals: countDecimals, show: formatRunCost };
 
 export const groupColumns = (by: string): Column<UsageRow>[] => [
   {

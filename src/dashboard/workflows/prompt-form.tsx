@@ -110,7 +110,7 @@ export function PromptForm({
           </Button>
           {!plain && (
             <NativeSelect
-              label="Effort"
+              label="Reasoning effort"
               size="xs"
               value={effort}
               onChange={(event) => setEffort(event.currentTarget.value)}

@@ -72,8 +72,9 @@ export async function requireOwnSchema(database: Pick<pg.Pool, 'query'>, folder:
   const applied_names = new Set(history.filter(({ finished_at }) => finished_at).map(({ migration_name }) => migration_name));
   const missing = migrations.filter(({ name }) => !applied_names.has(name));
   if (missing.length === 0) return migrations.length;
+  const count = missing.length === 1 ? '1 migration is' : `${missing.length} migrations are`;
   throw new Error(
-    `The database schema is older than this version of Perdura: ${missing.length} migrations are missing, the last is ${missing.at(-1)?.name}. Run perdura migrate.`,
+    `The database schema is older than this version of Perdura: ${count} missing, the last is ${missing.at(-1)?.name}. Run perdura migrate.`,
   );
 }
 

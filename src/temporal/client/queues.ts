@@ -94,4 +94,4 @@ export function describeUnserved(queues: readonly QueueState[]): string | null {
 
 /** Describes how many workers serve each queue. */
 export const describeServed = (queues: readonly QueueState[]): string =>
-  queues.map(({ name, workers }) => `${workers} take work from ${name}`).join(', ');
+  queues.map(({ name, workers }) => `${workers} ${workers === 1 ? 'takes' : 'take'} work from ${name}`).join(', ');

@@ -135,7 +135,8 @@ function buildOpening({ ports, run, pinned, position, definition, order }: Excha
     events.push(log('goal_reminder', content));
   }
   if (run.status !== 'running' && run.messages.length > 0) events.push(status('running', order.turns));
-  if (run.attempts > 0) events.push(log('attempt_reset', 'The step is retried; drop its unfinished text', { step: order.step }));
+  if (run.attempts > 0)
+    events.push(log('attempt_reset', 'The step is repeated, and its unfinished text is dropped', { step: order.step }));
   if (findReturn(run.fallback, position, order.step)) {
     const from = applyFallback(pinned, run.fallback!.position);
     const sentence = `${pinned.fallback_minutes} minutes are over; asking ${formatPlace(pinned, position)} again`;
