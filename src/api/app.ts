@@ -57,6 +57,7 @@ import { changeRoutes } from './routes/changes.ts';
 import { type ChatServices, chatRoutes } from './routes/chat.ts';
 import { customToolRoutes } from './routes/custom-tools.ts';
 import { datasetRoutes } from './routes/datasets.ts';
+import { threadRoutes } from './routes/threads.ts';
 import { type EvaluationServices, evaluationRoutes } from './routes/evaluations.ts';
 import { type GuardrailLimits, guardrailRoutes } from './routes/guardrails.ts';
 import { inboxRoutes } from './routes/inbox.ts';
@@ -294,6 +295,7 @@ function mountResources(
   inboxRoutes(api, services);
   scoreRoutes(api, services);
   datasetRoutes(api, services);
+  threadRoutes(api, services);
   evaluationRoutes(api, services);
   runInspectionRoutes(api, services);
   usageRoutes(api, services.store);

@@ -19,6 +19,8 @@ type MessageKind =
   | 'withheld';
 
 export interface TranscriptMessage {
+  /** The number of its turn in a conversation, from 1; absent: there is one turn. */
+  turn?: number;
   step: number;
   position: number;
   role: 'user' | 'assistant' | 'tool' | 'system';

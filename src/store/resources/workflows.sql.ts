@@ -5,13 +5,15 @@ export const removeUnusedWorkflows = statement(
   'remove_unused_workflows',
   ['created_before'],
   `DELETE FROM workflows w WHERE single_use AND task_count = 0 AND created_at < :created_before
-    AND NOT EXISTS (SELECT 1 FROM scheduled_agents s WHERE s.workflow_id = w.id)`,
+    AND NOT EXISTS (SELECT 1 FROM scheduled_agents s WHERE s.workflow_id = w.id)
+    AND NOT EXISTS (SELECT 1 FROM threads h WHERE h.workflow_id = w.id)`,
 );
 
 export const removeWorkflow = statement(
   'remove_workflow',
   ['id'],
-  `DELETE FROM workflows WHERE id = :id AND active_task_id IS NULL RETURNING id`,
+  `DELETE FROM workflows w WHERE id = :id AND active_task_id IS NULL
+    AND NOT EXISTS (SELECT 1 FROM threads h WHERE h.workflow_id = w.id AND h.active_task_id IS NOT NULL) RETURNING id`,
 );
 
 export const ownerOfWorkflow = statement('owner_of_workflow', ['id'], `SELECT owner FROM workflows WHERE id = :id`);

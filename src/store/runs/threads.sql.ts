@@ -1,0 +1,17 @@
+import { statement } from '../database/statement.ts';
+
+/** Deletes a thread with its tasks, unless one of them is in progress; their events are left, by the ids that are returned. */
+export const removeThread = statement(
+  'remove_thread',
+  ['id'],
+  `WITH its_tasks AS MATERIALIZED (SELECT id FROM tasks WHERE thread_id = :id),
+    gone AS (DELETE FROM threads WHERE id = :id AND active_task_id IS NULL RETURNING 1)
+    SELECT ARRAY(SELECT id FROM its_tasks) AS task_ids FROM gone`,
+);
+
+/** What a run read of the turns before when it began. */
+export const earlierMessages = statement(
+  'earlier_messages',
+  ['task_id'],
+  `SELECT earlier_messages(:task_id, true) AS earlier`,
+);
