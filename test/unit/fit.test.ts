@@ -127,6 +127,26 @@ describe('a transcript that fills most of its window', () => {
     expect(fitted.transcript.slice(0, 3).map(({ kind }: TranscriptMessage) => kind)).toEqual(['context', 'prompt', 'summary']);
   });
 
+  it('of several turns keeps what the last one was asked, and may lose a whole turn before it', async () => {
+    const kindsOf = (messages: TranscriptMessage[]) => messages.map(({ turn, kind }) => `${turn} ${kind}`);
+    const turn = (number: number, count: number) => [message({}), ...rounds(count)].map((one) => ({ ...one, turn: number }));
+    const { fitted, entries } = await fitMessages([...turn(1, 13), ...turn(2, 5)]);
+    expect(kindsOf(fitted.transcript)).toEqual([
+      ...['1 prompt', '1 summary', '1 reply', '1 reply', '2 prompt'],
+      ...Array.from({ length: 5 }, () => '2 reply'),
+    ]);
+    expect(entries[0]).toMatchObject({
+      message: { kind: 'summary', turn: 1, step: 11 },
+      events: [{ data: { messages: 11 } }, {}],
+    });
+    const whole = await fitMessages([...turn(1, 17), ...turn(2, 7)]);
+    expect(kindsOf(whole.fitted.transcript)).toEqual(['2 summary', '2 prompt', ...Array.from({ length: 7 }, () => '2 reply')]);
+    expect(whole.entries[0]).toMatchObject({
+      message: { turn: 2, step: 0, position: -3 },
+      events: [{ data: { messages: 18 } }, {}],
+    });
+  });
+
   it('is left to another attempt that has taken over', async () => {
     expect((await fitMessages([message({}), ...rounds(20)], { compacts: false })).fitted).toMatchObject({
       type: 'stale_attempt',

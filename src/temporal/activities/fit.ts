@@ -4,9 +4,10 @@ import {
   type Cut,
   findCompactionCut,
   formatForSummary,
-  isStanding,
+  getSummaryPosition,
+  listStanding,
+  replaceOlder,
   SUMMARY_INSTRUCTIONS,
-  SUMMARY_POSITION,
   sinceSummary,
   summaryMessage,
   transcriptSize,
@@ -126,10 +127,10 @@ async function compact(
 ): Promise<Fitted | null> {
   const cut = findCompactionCut(read, window * KEPT - countFixed(work));
   if (!cut) return null;
-  const rest = countFixed(work) + transcriptSize([...read.filter(isStanding), ...cut.recent]);
+  const rest = countFixed(work) + transcriptSize([...listStanding(read, cut), ...cut.recent]);
   if (may_stay_full && rest > window * (FULL - SUMMARY)) return null;
   const { summary, paid } = await summarise(work, cut, { most_tokens: window * summarised, signal });
-  return toFitted(work, [...read.filter(isStanding), summary, ...cut.recent], { paid, window });
+  return toFitted(work, replaceOlder(read, cut, summary), { paid, window });
 }
 
 function toFitted(work: FitWork, read: TranscriptMessage[], { paid, window }: { paid: OpenRun; window: number }): Fitted {
@@ -194,8 +195,9 @@ interface Summarising {
   signal: AbortSignal;
 }
 
-async function writeSummary(work: FitWork, { older, step: last_step }: Cut, asking: Summarising) {
+async function writeSummary(work: FitWork, cut: Cut, asking: Summarising) {
   const { ports, run, definition, selected, step } = work;
+  const { older, turn, step: last_step } = cut;
   const { request, reservation, signal } = asking;
   const prompt: TranscriptMessage = {
     step: 0,
@@ -211,7 +213,8 @@ async function writeSummary(work: FitWork, { older, step: last_step }: Cut, aski
   const { text } = dropCalls(reply, 'writing the summary of its older messages');
   const content = summaryMessage(storable(text));
   const attempt_usage = toUsage(reply, toPricing(definition, selected.prices));
-  const summary: TranscriptMessage = { ...prompt, step: last_step, position: SUMMARY_POSITION, kind: 'summary', content };
+  const place = { turn, step: last_step, position: getSummaryPosition(cut) };
+  const summary: TranscriptMessage = { ...prompt, ...place, kind: 'summary', content };
   const { log, usage } = createTaskEvents(run.task_id, ports.now);
   const paid = { ...run, ...addUsage(run, attempt_usage) };
   const compacted = log('compaction', `${older.length} messages were replaced by a summary`, {
