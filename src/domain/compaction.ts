@@ -23,7 +23,10 @@ export function sinceSummary(messages: readonly TranscriptMessage[]): Transcript
   return [...listStanding(messages.slice(0, last), messages[last]!), ...messages.slice(last)];
 }
 
-export const transcriptSize = (messages: readonly TranscriptMessage[]): number =>
+/** Returns the number of tokens of messages. */
+type Measure = (messages: readonly TranscriptMessage[]) => number;
+
+export const transcriptSize: Measure = (messages) =>
   messages.reduce((sum, { content, tool_calls }) => sum + MESSAGE_TOKENS + estimateTokens(content) + callTokens(tool_calls), 0);
 
 const callTokens = (calls: TranscriptMessage['tool_calls']) =>
@@ -44,15 +47,19 @@ export interface Cut {
  * Splits what the model reads between two rounds, so that about `keep_tokens` remain. The latest round always remains, and so does what the
  * last turn was asked. An earlier turn, of which a round remains, is not separated from its prompt either. Returns null if nothing is older.
  */
-export function findCompactionCut(read: readonly TranscriptMessage[], keep_tokens: number): Cut | null {
+export function findCompactionCut(
+  read: readonly TranscriptMessage[],
+  keep_tokens: number,
+  measure: Measure = transcriptSize,
+): Cut | null {
   const rounds = listRounds(read);
   const own: Round = { turn: read.at(-1)?.turn, step: 1 };
   // The last turn may have no round yet.
   if (rounds.length === 0 || rounds[0]!.turn !== own.turn) rounds.unshift(own);
   let first = rounds[0]!;
-  let remaining_tokens = keep_tokens - sizeWith(read, first, first);
+  let remaining_tokens = keep_tokens - measure(listAdded(read, first, first));
   for (const round of rounds.slice(1)) {
-    remaining_tokens -= sizeWith(read, round, first);
+    remaining_tokens -= measure(listAdded(read, round, first));
     if (remaining_tokens < 0) break;
     first = round;
   }
@@ -92,14 +99,12 @@ function listRounds(messages: readonly TranscriptMessage[]): Round[] {
   return sorted.filter((round, index) => index === 0 || compareRounds(round, sorted[index - 1]!) !== 0);
 }
 
-/** Returns the size of a round, and of what the turns from its own up to the one of the `next` round were asked. */
-const sizeWith = (messages: readonly TranscriptMessage[], round: Round, next: Round): number =>
-  transcriptSize(
-    messages.filter((message) =>
-      isOfRound(message)
-        ? compareRounds(message, round) === 0
-        : isStanding(message) && getTurn(message) >= getTurn(round) && getTurn(message) < getTurn(next),
-    ),
+/** Returns the messages of a round, and what the turns from its own up to the one of the `next` round were asked. */
+const listAdded = (messages: readonly TranscriptMessage[], round: Round, next: Round): TranscriptMessage[] =>
+  messages.filter((message) =>
+    isOfRound(message)
+      ? compareRounds(message, round) === 0
+      : isStanding(message) && getTurn(message) >= getTurn(round) && getTurn(message) < getTurn(next),
   );
 
 export const SUMMARY_INSTRUCTIONS =

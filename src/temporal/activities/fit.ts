@@ -14,6 +14,7 @@ import {
 } from '../../domain/compaction.ts';
 import { type ContextWindow, estimateTokens } from '../../domain/context-window.ts';
 import type { Definition, ToolSpec } from '../../domain/definition.ts';
+import { listGivenFiles } from '../../domain/given-files.ts';
 import { dropCalls, ModelFailure } from '../../domain/model-failure.ts';
 import { type FileTakers, listShownFiles } from '../../domain/result-files.ts';
 import { storable, type TranscriptMessage } from '../../domain/transcript.ts';
@@ -125,9 +126,11 @@ async function compact(
     signal,
   }: { window: number; summarised: number; may_stay_full: boolean; signal: AbortSignal },
 ): Promise<Fitted | null> {
-  const cut = findCompactionCut(read, window * KEPT - countFixed(work));
+  const measure = (messages: readonly TranscriptMessage[]) => countMessages(work, messages);
+  const fixed_tokens = countFixed(work) + fileTokens(work.run.attachments);
+  const cut = findCompactionCut(read, window * KEPT - fixed_tokens, measure);
   if (!cut) return null;
-  const rest = countFixed(work) + transcriptSize([...listStanding(read, cut), ...cut.recent]);
+  const rest = countFixed(work) + measure([...listStanding(read, cut), ...cut.recent]);
   if (may_stay_full && rest > window * (FULL - SUMMARY)) return null;
   const { summary, paid } = await summarise(work, cut, { most_tokens: window * summarised, signal });
   return toFitted(work, replaceOlder(read, cut, summary), { paid, window });
@@ -139,12 +142,16 @@ function toFitted(work: FitWork, read: TranscriptMessage[], { paid, window }: { 
   const transcript = read.map((message) => shortenMessage(message, { tsv_tool_results, caveman }));
   const kinds = ports.file_takers.get(run.task_id) ?? 'all';
   const shown_tokens = fileTokens(listShownFiles(read, { kinds, window }).map(({ file }) => file));
-  return { transcript, read, run: paid, window, tokens: countFixed(work) + shown_tokens + transcriptSize(transcript) };
+  return { transcript, read, run: paid, window, tokens: countFixed(work) + shown_tokens + countMessages(work, transcript) };
 }
 
 /** Estimates what a request takes besides its messages. */
-const countFixed = ({ run, instructions, tools }: FitWork): number =>
-  estimateTokens(instructions) + (tools.length > 0 ? estimateTokens(JSON.stringify(tools)) : 0) + fileTokens(run.attachments);
+const countFixed = ({ instructions, tools }: FitWork): number =>
+  estimateTokens(instructions) + (tools.length > 0 ? estimateTokens(JSON.stringify(tools)) : 0);
+
+/** Estimates what messages take, with the files that came with them. */
+const countMessages = ({ run }: FitWork, messages: readonly TranscriptMessage[]): number =>
+  transcriptSize(messages) + fileTokens(messages.flatMap((message) => listGivenFiles(message, run)));
 
 /** Returns a message in the shorter form that the workflow asks for; the stored message stays unchanged. */
 function shortenMessage(

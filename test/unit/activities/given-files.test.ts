@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import type { AttachedFile } from '../../../src/domain/attachments.ts';
 import { FORK_PROMPT_POSITION } from '../../../src/domain/fork.ts';
+import type { RunFiles } from '../../../src/domain/given-files.ts';
 import type { TranscriptMessage } from '../../../src/domain/transcript.ts';
 import { addGivenFiles } from '../../../src/temporal/activities/exchange/given-files.ts';
 
@@ -16,14 +17,14 @@ const message = (values: Partial<TranscriptMessage>): TranscriptMessage => ({
   ...values,
 });
 
-/** The contents and files of messages once the files of these turns are added. */
-async function add(transcript: TranscriptMessage[], turns: { turn?: number; attachments: AttachedFile[] | null }[]) {
+/** The contents and files of messages once the files of a run are added. */
+async function add(transcript: TranscriptMessage[], run: RunFiles) {
   const loaded: string[][] = [];
   const loadFiles = async (files: readonly AttachedFile[]) => {
     loaded.push(files.map(({ id }) => id));
     return files.map((file) => ({ ...file, content: Buffer.from(BYTES[file.id]!) }));
   };
-  const sent = await addGivenFiles({ loadFiles }, transcript, turns);
+  const sent = await addGivenFiles({ loadFiles }, transcript, run);
   return { loaded, sent: sent.map(({ content, files }) => [content, files?.map(({ name, data }) => [name, data])]) };
 }
 
@@ -35,12 +36,11 @@ it('each prompt gets the files of its turn: texts in it, others beside it', asyn
     message({ turn: 2, content: 'Two 23.' }),
     message({ turn: 3, content: 'Three 29.' }),
   ];
-  const turns = [
+  const earlier_files = [
     { turn: 1, attachments: [CAT, NOTES] },
     { turn: 2, attachments: null },
-    { turn: 3, attachments: [BILL] },
   ];
-  const { loaded, sent } = await add(transcript, turns);
+  const { loaded, sent } = await add(transcript, { turn: 3, attachments: [BILL], earlier_files });
   expect(sent).toEqual([
     ['Known.', undefined],
     ['One 19.\n\n<file name="notes.csv">\na;11\n</file>', [['cat.png', base64('cat-13')]]],
@@ -53,7 +53,7 @@ it('each prompt gets the files of its turn: texts in it, others beside it', asyn
 
 it('a prompt of a turn whose files are unknown gets none of another one', async () => {
   const transcript = [message({ turn: 1, content: 'One 19.' }), message({ turn: 2, content: 'Two 23.' })];
-  const { sent } = await add(transcript, [{ turn: 2, attachments: [CAT] }]);
+  const { sent } = await add(transcript, { turn: 2, attachments: [CAT] });
   expect(sent).toEqual([
     ['One 19.', undefined],
     ['Two 23.', [['cat.png', base64('cat-13')]]],
@@ -67,7 +67,7 @@ it('a run by itself gives its files to its prompt, and not to one that a fork ha
     message({ step: 1, role: 'assistant', kind: 'reply', content: 'I see.' }),
     message({ step: 1, position: FORK_PROMPT_POSITION, content: 'And again.' }),
   ];
-  const { sent } = await add(transcript, [{ attachments: [NOTES] }]);
+  const { sent } = await add(transcript, { attachments: [NOTES] });
   expect(sent).toEqual([
     ['Look 31.\n\n<file name="notes.csv">\na;11\n</file>', undefined],
     ['Look again.', undefined],

@@ -86,6 +86,21 @@ describe('a summary in a conversation of several turns', () => {
     expect(findCompactionCut([long, of(1, 1), of(1, 2), ...THIRD], 128)?.turn).toBe(1);
   });
 
+  it('counts the files of the prompts that stay, as they are measured', () => {
+    const measure = (messages: readonly TranscriptMessage[]) =>
+      messages.reduce((sum, { kind }) => sum + (kind === 'prompt' ? 101 : 7), 0);
+    const places = [236, 237].map((keep) => {
+      // Rounds of 7, the context of the first turn, and the prompts of the first and of the second turn.
+      const { turn, step } = findCompactionCut(CONVERSATION, keep, measure)!;
+      return [turn, step];
+    });
+    expect(places).toEqual([
+      [1, 2],
+      [1, 1],
+    ]);
+    expect(findCompactionCut(CONVERSATION, 229, measure)).toMatchObject({ turn: 3, step: 0 });
+  });
+
   it('covers everything before a turn that has no round yet, but never what this turn was asked', () => {
     const cut = findCompactionCut([...FIRST, ...THIRD.slice(0, 2)], 0);
     expect(cut).toEqual({ older: FIRST, recent: [], turn: 3, step: 0 });

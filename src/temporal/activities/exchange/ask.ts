@@ -134,7 +134,7 @@ async function sendFitted(
     if (!holds_back_text) publisher.push(storable(delta));
   };
   try {
-    const with_files = await addGivenFiles(ports, fit.transcript, [fit.run]);
+    const with_files = await addGivenFiles(ports, fit.transcript, fit.run);
     work.so_far = so_far;
     const { reply, cursor } = await askWithResultFiles(work, with_files, {
       window: fit.window,

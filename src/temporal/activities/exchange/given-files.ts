@@ -1,5 +1,5 @@
 import { isTextFile, type ModelFile, quoteFile, tryDecodeUtf8 } from '../../../domain/attachments.ts';
-import { listGivenFiles } from '../../../domain/given-files.ts';
+import { listGivenFiles, type RunFiles } from '../../../domain/given-files.ts';
 import { type SentMessage, storable, type TranscriptMessage } from '../../../domain/transcript.ts';
 import type { ExchangePorts } from './attempt.ts';
 
@@ -13,11 +13,11 @@ interface LoadedFile {
 export async function addGivenFiles(
   { loadFiles }: Pick<ExchangePorts, 'loadFiles'>,
   transcript: readonly TranscriptMessage[],
-  turns: Parameters<typeof listGivenFiles>[1],
+  run: RunFiles,
 ): Promise<SentMessage[]> {
   const sent_messages: SentMessage[] = [];
   for (const message of transcript) {
-    const given = listGivenFiles(message, turns);
+    const given = listGivenFiles(message, run);
     sent_messages.push(given.length > 0 ? withFiles(message, await loadFiles(given)) : message);
   }
   return sent_messages;
