@@ -1,5 +1,6 @@
 import type { AttachedFile } from './attachments.ts';
 import { SUMMARY_POSITION } from './compaction.ts';
+import { dropExtras } from './extras.ts';
 import type { TranscriptMessage } from './transcript.ts';
 
 /** A message of a turn before a run, with what its turn adds to it. */
@@ -26,10 +27,11 @@ export interface Asked {
   model: string | null;
 }
 
-/** The place up to which a summary reaches, if that is in an earlier turn. */
-export interface Coverage {
+/** The place of a summary, if it is in a turn before the run that made it. */
+interface SummaryPlace {
   turn: number;
   step: number;
+  position: number;
 }
 
 /**
@@ -42,32 +44,37 @@ export function buildThreadTranscript(
   asked: Asked,
 ): TranscriptMessage[] {
   if (thread_turn === null) return [...own];
-  const placed = [...earlier.map((message) => toReadable(message, asked)), ...own.map((message) => ({ ...message, turn: thread_turn }))].map((message) => ({
-    message: nameTurn(message),
-    place: toPlace(message),
-  }));
-  return placed.sort((a, b) => comparePlaces(a.place, b.place)).map(({ message }) => message);
+  const placed = [...readEarlier(earlier, asked), ...own.map((message) => ({ ...message, turn: thread_turn }))].map(toPlaced);
+  return placed.sort((a, b) => a.turn - b.turn || a.step - b.step || a.position - b.position);
 }
 
-function toReadable({ attachments: _files, provider_id, model, ...message }: EarlierMessage, asked: Asked) {
-  const is_own = message.kind === 'summary' || (provider_id === asked.provider_id && model === asked.model);
-  return is_own ? message : { ...message, extra: null };
+const readEarlier = (earlier: readonly EarlierMessage[], asked: Asked) =>
+  dropExtras(earlier, ({ provider_id, model }) => provider_id === asked.provider_id && model === asked.model).map(
+    ({ attachments: _files, provider_id: _provider, model: _model, ...message }) => message,
+  );
+
+/**
+ * Returns a summary as the run that makes it keeps it: one that stands in a turn before is a message of this run all the same, with its
+ * place as its data, because other turns may continue that one.
+ */
+export function toOwnSummary(
+  summary: TranscriptMessage,
+  { thread_turn, messages }: Pick<ThreadContext, 'thread_turn'> & { messages: readonly TranscriptMessage[] },
+): TranscriptMessage {
+  const { turn, step, position } = summary;
+  if (turn === undefined || turn === thread_turn) return summary;
+  const kept = messages.filter(({ kind }) => kind === 'summary').length;
+  return { ...summary, step: 0, position: SUMMARY_POSITION + kept, extra: { turn, step, position } };
 }
 
-type Place = readonly [turn: number, step: number, position: number];
-
-const comparePlaces = (a: Place, b: Place): number => a[0] - b[0] || a[1] - b[1] || a[2] - b[2];
-
-/** A summary of earlier turns stands where it reaches to: what it covers comes before. */
-function toPlace({ kind, extra, turn, step, position }: TranscriptMessage & { turn: number }): Place {
-  const covered = kind === 'summary' ? (extra as Coverage | null) : null;
-  return covered ? [covered.turn, covered.step, SUMMARY_POSITION + turn] : [turn, step, position];
+/** Gives the calls of a message their ids for the model, and a summary that stands in a turn before its own its place there. */
+function toPlaced<M extends TranscriptMessage & { turn: number }>(message: M): M {
+  const { turn, kind, extra, call_id, tool_calls } = message;
+  if (kind === 'summary') return { ...message, ...(extra as SummaryPlace | null), extra: null };
+  const toSentId = (id: string) => `${turn}-${id}`;
+  return {
+    ...message,
+    call_id: call_id && toSentId(call_id),
+    tool_calls: tool_calls?.map((call) => ({ ...call, call_id: toSentId(call.call_id) })) ?? null,
+  };
 }
-
-const nameTurn = <M extends TranscriptMessage & { turn: number }>(message: M): M => ({
-  ...message,
-  call_id: message.call_id && toSentId(message.turn, message.call_id),
-  tool_calls: message.tool_calls?.map((call) => ({ ...call, call_id: toSentId(message.turn, call.call_id) })) ?? null,
-});
-
-const toSentId = (turn: number, call_id: string) => `${turn}-${call_id}`;

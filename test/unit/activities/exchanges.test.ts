@@ -152,6 +152,13 @@ describe('an exchange', () => {
     expect(asked[0]?.transcript.find(({ kind }) => kind === 'prompt')?.content).toMatch(/^Go\.\n\n.*a\.csv/);
   });
 
+  it('gives the model an image with its prompt', async () => {
+    const files = [{ name: 'cat.png', media_type: 'image/png', content: Buffer.from('cat-37') }];
+    const { asked } = await exchange({ run: { attachments: [{ id: 'f', ...files[0] }] }, files });
+    const data = Buffer.from('cat-37').toString('base64');
+    expect(asked[0]?.transcript).toMatchObject([{ content: 'Go.', files: [{ name: 'cat.png', media_type: 'image/png', data }] }]);
+  });
+
   it('waits, and asks nobody, if dollars are limited and nobody knows what its model costs', async () => {
     const budget = { max_cost_usd: 29, max_tokens: null, max_seconds: null, on_exhausted: 'wait' };
     const { outcome, asked, records, find } = await exchange({ definition: { budget } });

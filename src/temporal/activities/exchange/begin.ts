@@ -1,4 +1,4 @@
-import { isVendor, type OfferedTool } from '../../../domain/definition.ts';
+import { getAskedModel, isVendor, type OfferedTool } from '../../../domain/definition.ts';
 import { applyFallback, findReturn, formatPlace, toPlace } from '../../../domain/fallback.ts';
 import { buildThreadTranscript } from '../../../domain/thread.ts';
 import type { TranscriptMessage } from '../../../domain/transcript.ts';
@@ -61,7 +61,7 @@ export async function beginStep(work: ExchangeAttempt, outer: AbortSignal): Prom
     offered: own_tools?.offered ?? null,
     transcript: buildThreadTranscript(run, [...run.messages, ...opening.messages], {
       provider_id: definition.provider?.id ?? null,
-      model: definition.model,
+      model: getAskedModel(definition),
     }),
     signal,
     async publish(events) {

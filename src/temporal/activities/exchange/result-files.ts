@@ -1,20 +1,22 @@
 import type { ModelFile } from '../../../domain/attachments.ts';
 import { ModelFailure } from '../../../domain/model-failure.ts';
 import { listShownFiles, rememberKinds, SHOWN_KINDS, type ShownKinds, type ShownLimits } from '../../../domain/result-files.ts';
-import type { TranscriptMessage } from '../../../domain/transcript.ts';
+import type { SentMessage } from '../../../domain/transcript.ts';
 import type { ExchangeAttempt, ExchangePorts } from './attempt.ts';
+import { addFiles, toModelFile } from './given-files.ts';
 
 /** The statuses with which endpoints refuse a request whose content they do not take. */
 const REFUSED = [400, 404, 413, 415, 422];
 
-type ResultFiles = ReadonlyMap<string, readonly ModelFile[]>;
+type ResultFiles = ReadonlyMap<SentMessage, readonly ModelFile[]>;
 
 interface AskOptions<T> {
   /** The size of the model's context window, in tokens. */
   window: number;
   /** True if the runtime keeps the conversation: it is sent texts only. */
   keeps_context: boolean;
-  ask(files: ResultFiles): Promise<T>;
+  /** Asks with a transcript whose results carry their files. */
+  ask(transcript: SentMessage[]): Promise<T>;
   /** Is called before the model is asked again with fewer kinds. */
   onFewer(kinds: ShownKinds): Promise<void>;
 }
@@ -25,7 +27,7 @@ interface AskOptions<T> {
  */
 export async function askWithResultFiles<T>(
   { ports, run }: ExchangeAttempt,
-  transcript: readonly TranscriptMessage[],
+  transcript: readonly SentMessage[],
   { window, keeps_context, ask, onFewer }: AskOptions<T>,
 ): Promise<T> {
   const { file_takers } = ports;
@@ -33,7 +35,7 @@ export async function askWithResultFiles<T>(
   for (;;) {
     const files = await loadShown(ports, transcript, { kinds, window, owner: run.owner });
     try {
-      const answer = await ask(files);
+      const answer = await ask(transcript.map((message) => addFiles(message, files.get(message))));
       // A request may be refused for another reason, too; then the one without files fails as well.
       if (kinds !== SHOWN_KINDS[0] && !keeps_context) rememberKinds(file_takers, run.task_id, kinds);
       return answer;
@@ -56,7 +58,7 @@ const isRefusal = (error: unknown): boolean =>
   (error.code !== 'context_window_full' || error.status === TOO_LARGE);
 
 /** Returns the next kinds that leave out a file; null if there are none. */
-function findFewer(transcript: readonly TranscriptMessage[], { kinds, window }: ShownLimits): ShownKinds | null {
+function findFewer(transcript: readonly SentMessage[], { kinds, window }: ShownLimits): ShownKinds | null {
   const count = (shown: ShownKinds) => listShownFiles(transcript, { kinds: shown, window }).length;
   const others = SHOWN_KINDS.slice(SHOWN_KINDS.indexOf(kinds) + 1);
   return others.find((one) => count(one) < count(kinds)) ?? null;
@@ -64,7 +66,7 @@ function findFewer(transcript: readonly TranscriptMessage[], { kinds, window }: 
 
 async function loadShown(
   { loadResultFiles }: Pick<ExchangePorts, 'loadResultFiles'>,
-  transcript: readonly TranscriptMessage[],
+  transcript: readonly SentMessage[],
   { owner, ...limits }: ShownLimits & { owner: string },
 ): Promise<ResultFiles> {
   const shown = listShownFiles(transcript, limits);
@@ -72,16 +74,10 @@ async function loadShown(
   const asked = shown.map(({ file }) => file);
   const contents = await loadResultFiles(asked, owner);
   const by_id = new Map(contents.map((file) => [file.id, file]));
-  const found = shown.flatMap(({ call_id, file: { id } }) => {
+  const found = shown.flatMap(({ result, file: { id } }) => {
     const file = by_id.get(id);
-    return file ? [{ call_id, file }] : [];
+    return file ? [{ result, file }] : [];
   });
-  const grouped = Map.groupBy(found, ({ call_id }) => call_id);
-  return new Map([...grouped].map(([call_id, group]) => [call_id, group.map(({ file }) => toModelFile(file))]));
+  const grouped = Map.groupBy(found, ({ result }) => result);
+  return new Map([...grouped].map(([result, group]) => [result, group.map(({ file }) => toModelFile(file))]));
 }
-
-const toModelFile = ({ name, media_type, content }: { name: string; media_type: string; content: Uint8Array }): ModelFile => ({
-  name,
-  media_type,
-  data: Buffer.from(content).toString('base64'),
-});

@@ -1,0 +1,39 @@
+import { isTextFile, type ModelFile, quoteFile, tryDecodeUtf8 } from '../../../domain/attachments.ts';
+import { listGivenFiles, type RunFiles } from '../../../domain/given-files.ts';
+import { type SentMessage, storable, type TranscriptMessage } from '../../../domain/transcript.ts';
+import type { ExchangePorts } from './attempt.ts';
+
+interface LoadedFile {
+  name: string;
+  media_type: string;
+  content: Uint8Array;
+}
+
+/** Adds the files of each turn to the prompt that they came with: texts become a part of the prompt, others go beside it. */
+export async function addGivenFiles(
+  { loadFiles }: Pick<ExchangePorts, 'loadFiles'>,
+  transcript: readonly TranscriptMessage[],
+  run: RunFiles,
+): Promise<SentMessage[]> {
+  const sent_messages: SentMessage[] = [];
+  for (const message of transcript) {
+    const given = listGivenFiles(message, run);
+    sent_messages.push(given.length > 0 ? withFiles(message, await loadFiles(given)) : message);
+  }
+  return sent_messages;
+}
+
+function withFiles(message: TranscriptMessage, files: readonly LoadedFile[]): SentMessage {
+  const texts = files.filter(isTextFile).map(({ name, content }) => quoteFile(name, storable(tryDecodeUtf8(content) ?? '')));
+  const others = files.filter((file) => !isTextFile(file)).map(toModelFile);
+  return addFiles({ ...message, content: [message.content, ...texts].join('\n\n') }, others);
+}
+
+export const addFiles = (message: SentMessage, files: readonly ModelFile[] = []): SentMessage =>
+  files.length > 0 ? { ...message, files } : message;
+
+export const toModelFile = ({ name, media_type, content }: LoadedFile): ModelFile => ({
+  name,
+  media_type,
+  data: Buffer.from(content).toString('base64'),
+});
