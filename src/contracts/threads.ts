@@ -44,7 +44,10 @@ export const Thread = z
     created_at: Timestamp,
     updated_at: Timestamp.meta({ description: 'When a turn was last added, or ended' }),
   })
-  .meta({ id: 'Thread', description: 'A conversation, whose turns are runs (`GET /api/tasks?thread_id=`); private to its owner' });
+  .meta({
+    id: 'Thread',
+    description: 'A conversation, whose turns are runs (`GET /api/tasks?thread_id=`); private to its owner',
+  });
 export type Thread = z.output<typeof Thread>;
 
 const ThreadQuery = ListQuery.extend({

@@ -156,7 +156,9 @@ const PromptRequest = z
     attachments: AttachmentOrders,
     reasoning_effort: ReasoningEffort.nullable().optional(),
     on_busy: z.enum(ON_BUSY).optional(),
-    thread_id: Id.optional().meta({ description: 'The conversation that the prompt continues, of a workflow with `remember: thread`' }),
+    thread_id: Id.optional().meta({
+      description: 'The conversation that the prompt continues, of a workflow with `remember: thread`',
+    }),
   })
   .refine(({ prompt, request }) => (prompt === undefined) !== (request === undefined), {
     message: 'Send exactly one of prompt and request',

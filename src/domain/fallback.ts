@@ -1,6 +1,6 @@
 import { type Definition, isVendor } from './definition.ts';
-import type { FallbackReason } from './fallback-reasons.ts';
 import { dropExtras } from './extras.ts';
+import type { FallbackReason } from './fallback-reasons.ts';
 import type { ModelFailure } from './model-failure.ts';
 import type { TranscriptMessage } from './transcript.ts';
 

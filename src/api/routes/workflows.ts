@@ -236,7 +236,8 @@ async function findThread(
   }
   if (thread_id === undefined) return 'new';
   const thread = await getOwnThread(store)(thread_id, caller);
-  if (thread.workflow_id !== workflow.id) throw refuse(`This thread belongs to the workflow ${thread.workflow_id}; send the prompt there`);
+  if (thread.workflow_id !== workflow.id)
+    throw refuse(`This thread belongs to the workflow ${thread.workflow_id}; send the prompt there`);
   return thread_id;
 }
 

@@ -130,7 +130,8 @@ export const errorGroups = (pool: pg.Pool, filter: TaskFilter): Promise<CountedE
   );
 
 function conditions({ q, since, until, min_cost, max_cost, version, tool, ...same }: TaskFilter): Prisma.Sql[] {
-  const { owner, status, error_code, model, trigger, definition_hash, workflow_id, agent_id, scheduled_agent_id, thread_id } = same;
+  const { owner, status, error_code, model, trigger, definition_hash, workflow_id, agent_id, scheduled_agent_id, thread_id } =
+    same;
   const texts = Object.entries({ owner, status, error_code, model, trigger, definition_hash });
   const ids = Object.entries({ workflow_id, agent_id, scheduled_agent_id, thread_id });
   return [

@@ -142,7 +142,11 @@ export const takeLanes = statement(
     SELECT holder FROM in_threads UNION ALL SELECT holder FROM taken`,
 );
 
-export const holderOfLane = statement('holder_of_lane', ['task_id'], `SELECT ${HOLDER} AS holder FROM ${IN_LANE} WHERE t.id = :task_id`);
+export const holderOfLane = statement(
+  'holder_of_lane',
+  ['task_id'],
+  `SELECT ${HOLDER} AS holder FROM ${IN_LANE} WHERE t.id = :task_id`,
+);
 
 /** A task that should have a run, with the data to start it again and the calls whose decisions it may have missed. */
 const UNFINISHED = `SELECT t.id AS task_id, t.workflow_id, t.owner_login AS owner, t.owner AS principal, t.trigger, t.agent_name AS agent, t.model, t.status, t.on_busy, t.turns, t.steps,

@@ -10,8 +10,4 @@ export const removeThread = statement(
 );
 
 /** What a run read of the turns before when it began. */
-export const earlierMessages = statement(
-  'earlier_messages',
-  ['task_id'],
-  `SELECT earlier_messages(:task_id, true) AS earlier`,
-);
+export const earlierMessages = statement('earlier_messages', ['task_id'], `SELECT earlier_messages(:task_id, true) AS earlier`);

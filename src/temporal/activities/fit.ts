@@ -230,7 +230,13 @@ async function writeSummary(work: FitWork, cut: Cut, asking: Summarising) {
     messages: older.length,
     up_to_step: last_step,
   });
-  const entry = { step, message: toOwnSummary(summary, run), usage: attempt_usage, reservation, events: [compacted, usage(paid)] };
+  const entry = {
+    step,
+    message: toOwnSummary(summary, run),
+    usage: attempt_usage,
+    reservation,
+    events: [compacted, usage(paid)],
+  };
   if (!(await retryWhileDown(() => ports.runs.compact(run, entry), signal))) throw staleAttempt();
   settle(work, asking);
   return { summary, paid };
