@@ -159,6 +159,22 @@ describe('an exchange', () => {
     expect(asked[0]?.transcript).toMatchObject([{ content: 'Go.', files: [{ name: 'cat.png', media_type: 'image/png', data }] }]);
   });
 
+  it('whose model refuses a file of an earlier turn reports that it is asked again without it', async () => {
+    const files = [{ name: 'cat.png', media_type: 'image/png', content: Buffer.from('cat-41') }];
+    const prompt = { step: 0, position: 0, role: 'user', kind: 'prompt', tool_calls: null, call_id: null, extra: null };
+    const messages = [
+      { ...prompt, turn: 1, content: 'Look.' },
+      { ...prompt, turn: 2, content: 'And?' },
+    ];
+    const earlier_files = [{ turn: 1, attachments: [{ id: 'f', size: 43, ...files[0] }] }];
+    const failure = new ModelFailure('no images', { code: 'model_error', status: 400, recoverable: false });
+    const { asked, find } = await exchange({ run: { messages, turn: 2, earlier_files }, files, failure });
+    expect(asked.map(({ transcript }) => transcript[0]!.content)).toEqual(['Look.', 'Look.\n\n[cat.png is not shown]']);
+    expect(find('retry')?.detail).toBe(
+      'The model did not take the files of earlier turns and of tools; it is asked again without them',
+    );
+  });
+
   it('waits, and asks nobody, if dollars are limited and nobody knows what its model costs', async () => {
     const budget = { max_cost_usd: 29, max_tokens: null, max_seconds: null, on_exhausted: 'wait' };
     const { outcome, asked, records, find } = await exchange({ definition: { budget } });

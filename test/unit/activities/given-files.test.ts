@@ -51,6 +51,24 @@ it('each prompt gets the files of its turn: texts in it, others beside it', asyn
   expect(loaded).toEqual([['5', '3'], ['7']]);
 });
 
+it('of images and PDF files of earlier turns, the newest 20 MiB are shown, and of the turn itself all', async () => {
+  const sized = (id: string, size: number, file = CAT): AttachedFile => ({ ...file, id, name: `${id} of ${size}`, size });
+  const MIB = 1_024 ** 2;
+  const namesOf = async (newer_size: number) => {
+    const earlier_files = [
+      { turn: 1, attachments: [sized('3', 11 * MIB), sized('5', 7, NOTES)] },
+      { turn: 2, attachments: [sized('7', newer_size)] },
+    ];
+    const transcript = [1, 2, 3].map((turn) => message({ turn, content: `Prompt ${turn}` }));
+    const { loaded, sent } = await add(transcript, { turn: 3, attachments: [sized('3', 21 * MIB)], earlier_files });
+    return { loaded, first: sent[0]![0] };
+  };
+  expect(await namesOf(9 * MIB)).toMatchObject({ loaded: [['3', '5'], ['7'], ['3']] });
+  const { loaded, first } = await namesOf(9 * MIB + 1);
+  expect(loaded).toEqual([['5'], ['7'], ['3']]);
+  expect(first).toBe(`Prompt 1\n\n<file name="5 of 7">\ncat-13\n</file>\n\n[3 of ${11 * MIB} is not shown]`);
+});
+
 it('a prompt of a turn whose files are unknown gets none of another one', async () => {
   const transcript = [message({ turn: 1, content: 'One 19.' }), message({ turn: 2, content: 'Two 23.' })];
   const { sent } = await add(transcript, { turn: 2, attachments: [CAT] });
