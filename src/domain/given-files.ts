@@ -10,7 +10,7 @@ interface GivenFiles {
 }
 
 /** A run, with the files of the turns before it. */
-export interface RunFiles extends GivenFiles {
+export interface FilesOfTurns extends GivenFiles {
   /** Absent: there are none. */
   earlier_files?: readonly GivenFiles[];
 }
@@ -18,7 +18,7 @@ export interface RunFiles extends GivenFiles {
 /** Returns the files that came with a message of a run's transcript: those of its turn, if it is the prompt that began the turn. */
 export function listGivenFiles(
   { turn, kind, step, position }: TranscriptMessage,
-  { earlier_files = [], ...own }: RunFiles,
+  { earlier_files = [], ...own }: FilesOfTurns,
 ): readonly AttachedFile[] {
   // A prompt that a fork adds has another place, and no files.
   const begins_turn = kind === 'prompt' && step === 0 && position === 0;
@@ -35,7 +35,7 @@ interface PickedFiles {
 }
 
 /** Picks the files that a model is shown with each prompt of a run's transcript. Those of the run itself are all shown. */
-export function pickGivenFiles(transcript: readonly TranscriptMessage[], run: RunFiles): Map<TranscriptMessage, PickedFiles> {
+export function pickGivenFiles(transcript: readonly TranscriptMessage[], run: FilesOfTurns): Map<TranscriptMessage, PickedFiles> {
   const picked = new Map<TranscriptMessage, PickedFiles>();
   let remaining_bytes = MOST_EARLIER_BYTES;
   for (const message of transcript.toReversed()) {

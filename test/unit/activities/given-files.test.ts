@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { AttachedFile } from '../../../src/domain/attachments.ts';
 import { FORK_PROMPT_POSITION } from '../../../src/domain/fork.ts';
-import type { RunFiles } from '../../../src/domain/given-files.ts';
+import type { FilesOfTurns } from '../../../src/domain/given-files.ts';
 import type { TranscriptMessage } from '../../../src/domain/transcript.ts';
 import { addGivenFiles } from '../../../src/temporal/activities/exchange/given-files.ts';
 
@@ -18,7 +18,7 @@ const message = (values: Partial<TranscriptMessage>): TranscriptMessage => ({
 });
 
 /** The contents and files of messages once the files of a run are added. */
-async function add(transcript: TranscriptMessage[], run: RunFiles) {
+async function add(transcript: TranscriptMessage[], run: FilesOfTurns) {
   const loaded: string[][] = [];
   const loadFiles = async (files: readonly AttachedFile[]) => {
     loaded.push(files.map(({ id }) => id));

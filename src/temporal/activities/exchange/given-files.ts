@@ -1,5 +1,5 @@
 import { type AttachedFile, isTextFile, type ModelFile, quoteFile, tryDecodeUtf8 } from '../../../domain/attachments.ts';
-import { pickGivenFiles, type RunFiles } from '../../../domain/given-files.ts';
+import { type FilesOfTurns, pickGivenFiles } from '../../../domain/given-files.ts';
 import { type SentMessage, storable, type TranscriptMessage } from '../../../domain/transcript.ts';
 import type { ExchangePorts } from './attempt.ts';
 
@@ -13,7 +13,7 @@ interface LoadedFile {
 export async function addGivenFiles(
   { loadFiles }: Pick<ExchangePorts, 'loadFiles'>,
   transcript: readonly TranscriptMessage[],
-  run: RunFiles,
+  run: FilesOfTurns,
 ): Promise<SentMessage[]> {
   const picked = pickGivenFiles(transcript, run);
   const sent_messages: SentMessage[] = [];
