@@ -15,16 +15,16 @@ const LEFT_OUT = '[Its beginning is left out.]';
  * none. If they are too long, the latest messages count.
  */
 export function formatEarlierTurns(messages: readonly TranscriptMessage[]): string | null {
-  const told = messages.map(formatEarlier).filter((text) => text !== null);
-  if (told.length === 0) return null;
+  const quoted = messages.map(formatEarlier).filter((text) => text !== null);
+  if (quoted.length === 0) return null;
   const latest: string[] = [];
   let remaining_tokens = MOST_TOKENS;
-  for (const text of told.toReversed()) {
+  for (const text of quoted.toReversed()) {
     remaining_tokens -= estimateTokens(text);
     if (remaining_tokens < 0) break;
     latest.unshift(text);
   }
-  return [INTRODUCTION, ...(latest.length < told.length ? [LEFT_OUT] : []), ...latest].join('\n');
+  return [INTRODUCTION, ...(latest.length < quoted.length ? [LEFT_OUT] : []), ...latest].join('\n');
 }
 
 function formatEarlier({ role, content, tool_calls }: TranscriptMessage): string | null {

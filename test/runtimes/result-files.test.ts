@@ -159,7 +159,7 @@ describe('a model that refuses the files of an earlier turn', () => {
     ]);
   });
 
-  it('is told their names at once if the provider takes texts only', async () => {
+  it('gets their names at once if the provider takes texts only', async () => {
     expect(await askWith(1, { keeps_context: true })).toEqual({ sent: [WITHOUT], reports: [] });
   });
 });

@@ -27,7 +27,7 @@ export async function addGivenFiles(
 
 const NO_FILES = { shown: [], left_out: [] };
 
-/** Tells the model which files it is not shown. */
+/** Adds the names of files that the model is not shown. */
 const nameLeftOut = (message: SentMessage, files: readonly Pick<AttachedFile, 'name'>[]): SentMessage =>
   files.length > 0
     ? { ...message, content: [message.content, ...files.map(({ name }) => `[${name} is not shown]`)].join('\n\n') }
