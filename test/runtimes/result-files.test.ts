@@ -107,6 +107,63 @@ describe('a model that refuses files', () => {
   });
 });
 
+describe('a model that refuses the files of an earlier turn', () => {
+  const promptOf = (turn: number): SentMessage => ({
+    ...{ ...blank, turn, step: 0, role: 'user', kind: 'prompt', content: `Look ${turn}` },
+    files: [{ ...IMAGE, name: `image-${turn}.png` }],
+  });
+  /** Asks with two prompts that have files, until the answer is given; returns what was sent and reported. */
+  async function askWith(taken: number, { keeps_context = false, results = [] as TranscriptMessage[] } = {}) {
+    const sent: unknown[] = [];
+    const reports: unknown[] = [];
+    const loadResultFiles = async (files: readonly AttachedFile[]) =>
+      files.map((file) => ({ ...file, content: Buffer.from('x') }));
+    const work = { ports: { file_takers: new Map(), loadResultFiles }, run: { task_id: 'run', owner: 'alice' } };
+    const ask = async (transcript: SentMessage[]) => {
+      sent.push(transcript.map(({ content, files = [] }) => [content, files.length]));
+      const count = transcript.flatMap(({ files = [] }) => files).length;
+      if (count > taken) throw new ModelFailure('refused', { code: 'model_error', status: 400, recoverable: false });
+    };
+    const onFewer = async (...report: unknown[]) => void reports.push(report);
+    const transcript = [promptOf(3), ...results, promptOf(5)];
+    await askWithResultFiles(work as unknown as ExchangeAttempt, transcript, {
+      window: WINDOW,
+      keeps_context,
+      ask,
+      onFewer,
+    }).catch(() => {});
+    return { sent, reports };
+  }
+  const WITHOUT = [
+    ['Look 3\n\n[image-3.png is not shown]', 0],
+    ['Look 5', 1],
+  ];
+  const WITH = [
+    ['Look 3', 1],
+    ['Look 5', 1],
+  ];
+
+  it('is asked again with their names, and with the files of its own prompt', async () => {
+    expect(await askWith(2)).toEqual({ sent: [WITH], reports: [] });
+    expect(await askWith(1)).toEqual({ sent: [WITH, WITHOUT], reports: [['none', true]] });
+    expect(await askWith(0)).toEqual({ sent: [WITH, WITHOUT], reports: [['none', true]] });
+  });
+
+  it('is asked without sounds of tools before', async () => {
+    const results = [{ ...resultOf(1, [fileOf('audio/wav')]), turn: 3 }];
+    const { sent, reports } = await askWith(1, { results });
+    expect(sent).toHaveLength(3);
+    expect(reports).toEqual([
+      ['images', false],
+      ['none', true],
+    ]);
+  });
+
+  it('gets their names at once if the provider takes texts only', async () => {
+    expect(await askWith(1, { keeps_context: true })).toEqual({ sent: [WITHOUT], reports: [] });
+  });
+});
+
 it('a result is shown with its own files, also if a call of an earlier turn has the same id', async () => {
   const shots = [3, 5].map((turn) => ({ ...resultOf(1, [{ ...fileOf('image/png'), id: `shot ${turn}` }]), turn }));
   const loadResultFiles = async (files: readonly AttachedFile[]) =>

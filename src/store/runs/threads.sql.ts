@@ -9,5 +9,12 @@ export const removeThread = statement(
     SELECT ARRAY(SELECT id FROM its_tasks) AS task_ids FROM gone`,
 );
 
+/** Deletes the events of deleted tasks, in whatever partitions they are. */
+export const removeEventsOfTasks = statement(
+  'remove_events_of_tasks',
+  ['task_ids'],
+  `DELETE FROM events WHERE task_id = ANY (:task_ids::uuid[])`,
+);
+
 /** What a run read of the turns before when it began. */
 export const earlierMessages = statement('earlier_messages', ['task_id'], `SELECT earlier_messages(:task_id, true) AS earlier`);

@@ -4,7 +4,6 @@ import { conflict } from '../../domain/errors.ts';
 import type { Prisma } from '../../generated/prisma/client.ts';
 import { type Database, inTransaction, row, rows } from '../database/database.ts';
 import { listPage, type Paging, wireAs } from '../database/page.ts';
-import { removeEvents } from './event-partitions.sql.ts';
 import * as sql from './threads.sql.ts';
 
 interface ThreadFilter extends Paging {
@@ -61,7 +60,7 @@ export function threadStore({ pool, prisma }: Pick<Database, 'pool' | 'prisma'>)
       await inTransaction(pool, async (on) => {
         const removed_thread = await row<{ task_ids: string[] }>(on, sql.removeThread({ id }));
         if (!removed_thread) throw conflict('A turn of this thread is in progress; halt it first', 'thread_running');
-        await rows(on, removeEvents({ task_ids: removed_thread.task_ids }));
+        await rows(on, sql.removeEventsOfTasks({ task_ids: removed_thread.task_ids }));
       });
     },
   };

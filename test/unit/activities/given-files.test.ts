@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { AttachedFile } from '../../../src/domain/attachments.ts';
 import { FORK_PROMPT_POSITION } from '../../../src/domain/fork.ts';
-import type { RunFiles } from '../../../src/domain/given-files.ts';
+import type { FilesOfTurns } from '../../../src/domain/given-files.ts';
 import type { TranscriptMessage } from '../../../src/domain/transcript.ts';
 import { addGivenFiles } from '../../../src/temporal/activities/exchange/given-files.ts';
 
@@ -18,7 +18,7 @@ const message = (values: Partial<TranscriptMessage>): TranscriptMessage => ({
 });
 
 /** The contents and files of messages once the files of a run are added. */
-async function add(transcript: TranscriptMessage[], run: RunFiles) {
+async function add(transcript: TranscriptMessage[], run: FilesOfTurns) {
   const loaded: string[][] = [];
   const loadFiles = async (files: readonly AttachedFile[]) => {
     loaded.push(files.map(({ id }) => id));
@@ -49,6 +49,24 @@ it('each prompt gets the files of its turn: texts in it, others beside it', asyn
     ['Three 29.', [['bill.pdf', base64('bill-17')]]],
   ]);
   expect(loaded).toEqual([['5', '3'], ['7']]);
+});
+
+it('of images and PDF files of earlier turns, the newest 20 MiB are shown, and of the turn itself all', async () => {
+  const sized = (id: string, size: number, file = CAT): AttachedFile => ({ ...file, id, name: `${id} of ${size}`, size });
+  const MIB = 1_024 ** 2;
+  const namesOf = async (newer_size: number) => {
+    const earlier = [
+      { turn: 1, attachments: [sized('3', 11 * MIB), sized('5', 7, NOTES)] },
+      { turn: 2, attachments: [sized('7', newer_size)] },
+    ];
+    const transcript = [1, 2, 3].map((turn) => message({ turn, content: `Prompt ${turn}` }));
+    const { loaded, sent } = await add(transcript, { thread_turn: 3, attachments: [sized('3', 21 * MIB)], earlier });
+    return { loaded, first: sent[0]![0] };
+  };
+  expect(await namesOf(9 * MIB)).toMatchObject({ loaded: [['3', '5'], ['7'], ['3']] });
+  const { loaded, first } = await namesOf(9 * MIB + 1);
+  expect(loaded).toEqual([['5'], ['7'], ['3']]);
+  expect(first).toBe(`Prompt 1\n\n<file name="5 of 7">\ncat-13\n</file>\n\n[3 of ${11 * MIB} is not shown]`);
 });
 
 it('a prompt of a turn whose files are unknown gets none of another one', async () => {

@@ -1,20 +1,19 @@
 import { expect, it } from 'vitest';
 import { formatEarlierTurns } from '../../../src/domain/earlier-turns.ts';
-import type { SentMessage } from '../../../src/domain/transcript.ts';
+import type { TranscriptMessage } from '../../../src/domain/transcript.ts';
 
-const said = (role: SentMessage['role'], content: string, more: Partial<SentMessage> = {}): SentMessage => ({
+const said = (role: TranscriptMessage['role'], content: string, more: Partial<TranscriptMessage> = {}): TranscriptMessage => ({
   ...{ turn: 1, step: 0, position: 0, role, kind: 'prompt', content, tool_calls: null, call_id: null, extra: null },
   ...more,
 });
 const quote = (role: string, text: string) => `<message role="${role}">\n${text}\n</message>`;
 const INTRODUCTION = 'The conversation before the next message:';
 
-it('earlier turns as a text say who said, called and returned what, and which files are missing', () => {
+it('earlier turns as a text say who said, called and returned what', () => {
   const call = { call_id: '1-1-1', name: 'add', arguments: '{"a":3}' };
-  const files = [{ name: 'cat-5.png', media_type: 'image/png', data: 'eA==' }];
   const text = formatEarlierTurns([
     said('system', 'Ada has 7 cats.'),
-    said('user', 'How many?', { files }),
+    said('user', 'How many?'),
     said('assistant', '', { tool_calls: [call] }),
     said('tool', '11', { call_id: '1-1-1' }),
     said('assistant', ''),
@@ -24,7 +23,7 @@ it('earlier turns as a text say who said, called and returned what, and which fi
     [
       INTRODUCTION,
       quote('system', 'Ada has 7 cats.'),
-      quote('user', 'How many?\n[cat-5.png is not shown]'),
+      quote('user', 'How many?'),
       quote('assistant', '[calls add({"a":3})]'),
       quote('tool', '11'),
       quote('assistant', 'It is 13.'),

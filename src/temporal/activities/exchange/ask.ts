@@ -145,7 +145,7 @@ async function sendFitted(
           emit,
           signal,
         ),
-      onFewer: (kinds) => started.publish([createFewerEvent(work, kinds)]),
+      onFewer: (kinds, earlier) => started.publish([createFewerEvent(work, kinds, earlier)]),
     });
     await publisher.flush();
     const final_reply = order.tools_off ? dropCalls(reply, lastTask(work)) : reply;
@@ -160,10 +160,11 @@ async function sendFitted(
   }
 }
 
-/** The event of a request that is sent again because the model did not take the files of tools' results. */
-const createFewerEvent = ({ ports, run, order }: ExchangeAttempt, kinds: ShownKinds): NewEvent => {
-  const taken = kinds === 'none' ? 'images and sounds' : 'sounds';
-  const sentence = `The model did not take the ${taken} that tools returned; it is asked again without them`;
+/** The event of a request that is sent again because the model did not take the files of tools' results, or those of `earlier` turns. */
+const createFewerEvent = ({ ports, run, order }: ExchangeAttempt, kinds: ShownKinds, earlier: boolean): NewEvent => {
+  const returned = `the ${kinds === 'none' ? 'images and sounds' : 'sounds'} that tools returned`;
+  const taken = earlier ? 'the files of earlier turns and of tools' : returned;
+  const sentence = `The model did not take ${taken}; it is asked again without them`;
   return createTaskEvents(run.task_id, ports.now).log('retry', sentence, { step: order.step });
 };
 

@@ -1,5 +1,5 @@
-import { isTextFile, type ModelFile, quoteFile, tryDecodeUtf8 } from '../../../domain/attachments.ts';
-import { listGivenFiles, type RunFiles } from '../../../domain/given-files.ts';
+import { type AttachedFile, isTextFile, type ModelFile, quoteFile, tryDecodeUtf8 } from '../../../domain/attachments.ts';
+import { type FilesOfTurns, pickGivenFiles } from '../../../domain/given-files.ts';
 import { type SentMessage, storable, type TranscriptMessage } from '../../../domain/transcript.ts';
 import type { ExchangePorts } from './attempt.ts';
 
@@ -13,15 +13,28 @@ interface LoadedFile {
 export async function addGivenFiles(
   { loadFiles }: Pick<ExchangePorts, 'loadFiles'>,
   transcript: readonly TranscriptMessage[],
-  run: RunFiles,
+  run: FilesOfTurns,
 ): Promise<SentMessage[]> {
+  const picked = pickGivenFiles(transcript, run);
   const sent_messages: SentMessage[] = [];
   for (const message of transcript) {
-    const given = listGivenFiles(message, run);
-    sent_messages.push(given.length > 0 ? withFiles(message, await loadFiles(given)) : message);
+    const { shown, left_out } = picked.get(message) ?? NO_FILES;
+    const with_files = shown.length > 0 ? withFiles(message, await loadFiles(shown)) : message;
+    sent_messages.push(nameLeftOut(with_files, left_out));
   }
   return sent_messages;
 }
+
+const NO_FILES = { shown: [], left_out: [] };
+
+/** Adds the names of files that the model is not shown. */
+const nameLeftOut = (message: SentMessage, files: readonly Pick<AttachedFile, 'name'>[]): SentMessage =>
+  files.length > 0
+    ? { ...message, content: [message.content, ...files.map(({ name }) => `[${name} is not shown]`)].join('\n\n') }
+    : message;
+
+/** Returns a prompt with the names of its images and PDF files in place of them. */
+export const leaveOutFiles = ({ files = [], ...message }: SentMessage): SentMessage => nameLeftOut(message, files);
 
 function withFiles(message: TranscriptMessage, files: readonly LoadedFile[]): SentMessage {
   const texts = files.filter(isTextFile).map(({ name, content }) => quoteFile(name, storable(tryDecodeUtf8(content) ?? '')));
