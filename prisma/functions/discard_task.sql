@@ -25,7 +25,8 @@ BEGIN
       WHERE id = home AND newest_interrupt > 0;
     IF holder = p_task THEN holder := next_in_lane(home, p_task); END IF;
     UPDATE workflows SET active_task_id = holder,
-      status = CASE WHEN status = 'inactive' THEN status WHEN holder IS NULL THEN coalesce(before.status, 'active') ELSE status END
+      status = CASE WHEN status = 'inactive' THEN status WHEN holder IS NOT NULL THEN status
+        WHEN before.completed_at IS NOT NULL THEN before.status ELSE 'active' END
       WHERE id = home;
   ELSE
     SELECT active_task_id INTO holder FROM threads WHERE id = in_thread;
@@ -33,10 +34,16 @@ BEGIN
         (SELECT max(lane_number) FROM tasks WHERE thread_id = in_thread AND on_busy = 'interrupt'), 0)
       WHERE id = in_thread AND newest_interrupt > 0;
     IF holder = p_task THEN holder := next_in_lane(in_thread, p_task); END IF;
-    UPDATE tasks SET previous_task_id = gone.previous_task_id, thread_turn = gone.thread_turn
-      WHERE thread_id = in_thread AND previous_task_id = p_task;
+    WITH RECURSIVE behind AS (
+        SELECT id FROM tasks WHERE thread_id = in_thread AND previous_task_id = p_task
+        UNION ALL SELECT t.id FROM behind b JOIN tasks t ON t.thread_id = in_thread AND t.previous_task_id = b.id)
+      UPDATE tasks t SET thread_turn = t.thread_turn - 1,
+        previous_task_id = CASE WHEN t.previous_task_id = p_task THEN gone.previous_task_id ELSE t.previous_task_id END
+      FROM behind b WHERE t.id = b.id;
     UPDATE threads SET active_task_id = holder,
       head_task_id = CASE WHEN head_task_id = p_task THEN gone.previous_task_id ELSE head_task_id END WHERE id = in_thread;
+    -- The thread that it began has its id. One that was made without a turn stays.
+    DELETE FROM threads WHERE id = in_thread AND id = p_task AND NOT EXISTS (SELECT 1 FROM tasks WHERE thread_id = in_thread);
   END IF;
   RETURN holder;
 END $$;

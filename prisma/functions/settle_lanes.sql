@@ -27,7 +27,9 @@ BEGIN
     PERFORM 1 FROM workflows WHERE id = lane.id FOR NO KEY UPDATE;
     UPDATE workflows w SET active_task_id = next_in_lane(w.id, coalesce(w.active_task_id, w.id)),
         status = CASE WHEN w.status = 'inactive' THEN w.status
-          WHEN next_in_lane(w.id, coalesce(w.active_task_id, w.id)) IS NULL THEN coalesce(w.last_task_status, 'active') ELSE 'running' END
+          WHEN next_in_lane(w.id, coalesce(w.active_task_id, w.id)) IS NULL THEN
+            CASE WHEN w.last_task_status IN ('completed', 'failed', 'halted') THEN w.last_task_status ELSE 'active' END
+          ELSE 'running' END
       WHERE w.id = lane.id AND NOT EXISTS (
         SELECT 1 FROM tasks t WHERE t.id = w.active_task_id AND t.status IN ('pending', 'running', 'waiting'));
     freed := freed + 1;

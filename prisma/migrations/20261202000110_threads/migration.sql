@@ -120,7 +120,8 @@ BEGIN
       WHERE id = home AND newest_interrupt > 0;
     IF holder = p_task THEN holder := next_in_lane(home, p_task); END IF;
     UPDATE workflows SET active_task_id = holder,
-      status = CASE WHEN status = 'inactive' THEN status WHEN holder IS NULL THEN coalesce(before.status, 'active') ELSE status END
+      status = CASE WHEN status = 'inactive' THEN status WHEN holder IS NOT NULL THEN status
+        WHEN before.completed_at IS NOT NULL THEN before.status ELSE 'active' END
       WHERE id = home;
   ELSE
     SELECT active_task_id INTO holder FROM threads WHERE id = in_thread;
@@ -128,10 +129,16 @@ BEGIN
         (SELECT max(lane_number) FROM tasks WHERE thread_id = in_thread AND on_busy = 'interrupt'), 0)
       WHERE id = in_thread AND newest_interrupt > 0;
     IF holder = p_task THEN holder := next_in_lane(in_thread, p_task); END IF;
-    UPDATE tasks SET previous_task_id = gone.previous_task_id, thread_turn = gone.thread_turn
-      WHERE thread_id = in_thread AND previous_task_id = p_task;
+    WITH RECURSIVE behind AS (
+        SELECT id FROM tasks WHERE thread_id = in_thread AND previous_task_id = p_task
+        UNION ALL SELECT t.id FROM behind b JOIN tasks t ON t.thread_id = in_thread AND t.previous_task_id = b.id)
+      UPDATE tasks t SET thread_turn = t.thread_turn - 1,
+        previous_task_id = CASE WHEN t.previous_task_id = p_task THEN gone.previous_task_id ELSE t.previous_task_id END
+      FROM behind b WHERE t.id = b.id;
     UPDATE threads SET active_task_id = holder,
       head_task_id = CASE WHEN head_task_id = p_task THEN gone.previous_task_id ELSE head_task_id END WHERE id = in_thread;
+    -- The thread that it began has its id. One that was made without a turn stays.
+    DELETE FROM threads WHERE id = in_thread AND id = p_task AND NOT EXISTS (SELECT 1 FROM tasks WHERE thread_id = in_thread);
   END IF;
   RETURN holder;
 END $$;
@@ -165,13 +172,22 @@ BEGIN
     PERFORM 1 FROM workflows WHERE id = lane.id FOR NO KEY UPDATE;
     UPDATE workflows w SET active_task_id = next_in_lane(w.id, coalesce(w.active_task_id, w.id)),
         status = CASE WHEN w.status = 'inactive' THEN w.status
-          WHEN next_in_lane(w.id, coalesce(w.active_task_id, w.id)) IS NULL THEN coalesce(w.last_task_status, 'active') ELSE 'running' END
+          WHEN next_in_lane(w.id, coalesce(w.active_task_id, w.id)) IS NULL THEN
+            CASE WHEN w.last_task_status IN ('completed', 'failed', 'halted') THEN w.last_task_status ELSE 'active' END
+          ELSE 'running' END
       WHERE w.id = lane.id AND NOT EXISTS (
         SELECT 1 FROM tasks t WHERE t.id = w.active_task_id AND t.status IN ('pending', 'running', 'waiting'));
     freed := freed + 1;
   END LOOP;
   RETURN freed;
 END $$;
+
+-- Returns the number of the turn that follows a task, which is 1 if there is no such task. VOLATILE, so that a statement that has waited
+-- for the thread's lock finds the task that was committed in the meantime.
+-- Locks: nothing. Hold the thread FOR NO KEY UPDATE, so that nobody else adds a turn.
+CREATE OR REPLACE FUNCTION turn_after(p_task uuid) RETURNS integer LANGUAGE sql VOLATILE AS $$
+  SELECT coalesce((SELECT thread_turn FROM tasks WHERE id = p_task), 0) + 1
+$$;
 
 -- Returns the turn in which the newest summary of a run stands, in its thread; NULL if the run has none.
 -- Locks: nothing.

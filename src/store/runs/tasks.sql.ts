@@ -30,8 +30,7 @@ export const createTask = statement(
     known AS (
       SELECT FROM workflow_versions v, given WHERE v.workflow_id = given.workflow_id AND v.definition_hash = given.definition_hash),
     thread AS MATERIALIZED (
-      SELECT h.active_task_id, h.head_task_id, coalesce((SELECT thread_turn FROM tasks WHERE id = h.head_task_id), 0) AS head_turn
-      FROM threads h, given
+      SELECT h.active_task_id, h.head_task_id FROM threads h, given
       WHERE h.id = given.thread_id AND h.workflow_id = given.workflow_id FOR NO KEY UPDATE OF h),
     home AS (
       UPDATE workflows w SET task_count = w.task_count + 1, accepted_tasks = w.accepted_tasks + 1,
@@ -57,7 +56,7 @@ export const createTask = statement(
         created_at, updated_at)
       SELECT given.thread_id, given.owner, given.owner_login, given.workflow_id, :new_thread::jsonb ->> 'title', given.id, given.id, 1,
         CASE WHEN given.on_busy = 'interrupt' THEN 1 ELSE 0 END, given.created_at, given.created_at
-      FROM given, home WHERE :new_thread::jsonb IS NOT NULL RETURNING active_task_id, accepted_tasks),
+      FROM given, home WHERE :new_thread::jsonb IS NOT NULL AND NOT EXISTS (SELECT FROM thread) RETURNING active_task_id, accepted_tasks),
     lane AS (
       SELECT CASE WHEN given.thread_id IS NULL THEN home.active_task_id ELSE spot.active_task_id END AS holder,
         coalesce(spot.accepted_tasks, home.accepted_tasks) AS accepted_tasks, home.single_use, home.version_count
@@ -77,7 +76,7 @@ export const createTask = statement(
       INSERT INTO tasks (${NEW_TASK.join(', ')}, previous_task_id, thread_turn, lane_number, restored_at)
       SELECT ${NEW_TASK.map((column) => `given.${column}`).join(', ')},
         CASE WHEN given.thread_turn IS NULL THEN thread.head_task_id ELSE given.previous_task_id END,
-        coalesce(given.thread_turn, thread.head_turn + 1, CASE WHEN given.thread_id IS NOT NULL THEN 1 END), accepted_tasks, (SELECT restored_at FROM restore)
+        coalesce(given.thread_turn, CASE WHEN given.thread_id IS NOT NULL THEN turn_after(thread.head_task_id) END), accepted_tasks, (SELECT restored_at FROM restore)
       FROM given JOIN lane ON true LEFT JOIN thread ON true RETURNING id, workflow_id)
     SELECT holder, append_events(task.workflow_id, task.id, :events) AS last FROM lane, task
     UNION ALL SELECT NULL, NULL FROM room WHERE NOT is_left`,
@@ -129,7 +128,9 @@ export const takeLanes = statement(
   'take_lanes',
   ['workflow_id'],
   `WITH free_threads AS MATERIALIZED (
-      SELECT id FROM threads WHERE workflow_id = :workflow_id AND active_task_id IS NULL ORDER BY id FOR NO KEY UPDATE),
+      SELECT id FROM threads h WHERE workflow_id = :workflow_id AND active_task_id IS NULL
+        AND EXISTS (SELECT 1 FROM tasks p WHERE coalesce(p.thread_id, p.workflow_id) = h.id AND p.status = 'pending')
+      ORDER BY id FOR NO KEY UPDATE),
     in_threads AS (
       UPDATE threads h SET active_task_id = next_in_lane(h.id, h.id) FROM free_threads f
       WHERE h.id = f.id AND next_in_lane(h.id, h.id) IS NOT NULL RETURNING h.active_task_id AS holder),
