@@ -143,11 +143,12 @@ async function settleQueue(
   if (requested_state === 'active') await dispatch.resumeQueue(id);
 }
 
-/** Gives a run that is paused on its budget the workflow's new budget; any other run keeps the one it started with. */
-async function raiseBudget({ store, engine }: Services, { active_task_id, budget }: WiredWorkflow): Promise<void> {
-  if (!active_task_id || (await store.tasks.find(active_task_id))?.status !== 'waiting') return;
-  await store.tasks.setBudget(active_task_id, budget);
-  await engine.raise(active_task_id);
+/** Gives the runs that are paused, of which each thread may have one, the workflow's new budget; others keep the one they started with. */
+async function raiseBudget({ store, engine }: Services, { id, budget }: WiredWorkflow): Promise<void> {
+  for (const task_id of await store.tasks.listWaitingIds(id)) {
+    await store.tasks.setBudget(task_id, budget);
+    await engine.raise(task_id);
+  }
 }
 
 function skillRoutes(

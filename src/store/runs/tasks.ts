@@ -128,6 +128,12 @@ export function taskStore({
       return (await prisma.task.findMany({ where, select: { id: true }, orderBy: { id: 'asc' } })).map(({ id }) => id);
     },
 
+    /** Lists the tasks of a workflow that wait for a person or a budget, oldest first: at most one of each lane. */
+    async listWaitingIds(workflow_id: string): Promise<string[]> {
+      const where = { workflow_id, status: 'waiting' };
+      return (await prisma.task.findMany({ where, select: { id: true }, orderBy: { id: 'asc' } })).map(({ id }) => id);
+    },
+
     /** Lists the tasks of a workflow that have not begun, newest first. */
     listQueued: (workflow_id: string, limit: number) => rows<TaskInQueue>(pool, sql.queuedTasks({ workflow_id, limit })),
     /** Lists the interrupting tasks of a workflow that have not begun although a newer one was accepted, newest first. */
