@@ -109,9 +109,18 @@ describe('the turns of a thread', () => {
   it('do not show in the state of their workflow, which is that of its own runs', async () => {
     const { begin, workflow_id } = await conversations();
     const id = await begin();
-    expect(await workflowOf(workflow_id)).toMatchObject({ active_task_id: null, status: 'active', last_task_id: id, task_count: 1 });
+    expect(await workflowOf(workflow_id)).toMatchObject({
+      active_task_id: null,
+      status: 'active',
+      last_task_id: id,
+      task_count: 1,
+    });
     await end(id);
-    expect(await workflowOf(workflow_id)).toMatchObject({ active_task_id: null, status: 'active', last_task_status: 'completed' });
+    expect(await workflowOf(workflow_id)).toMatchObject({
+      active_task_id: null,
+      status: 'active',
+      last_task_status: 'completed',
+    });
   });
 
   it('are refused with reject while one is in progress there, whatever runs elsewhere', async () => {
@@ -252,13 +261,16 @@ describe('a thread that nobody holds', () => {
     expect(await tasks.takeLanes(workflow_id)).toEqual([]);
   });
 
-  it.each(['completed', 'failed', 'halted'])('because its turn %s without passing it on is given to the next one', async (status) => {
-    const { begin, turn, tasks } = await conversations();
-    const [thread_id, other] = [await begin(), await begin()];
-    const second = await turn({ thread_id });
-    await database.prisma.task.update({ where: { id: thread_id }, data: { status, completed_at: new Date() } });
-    await tasks.settleLanes();
-    expect(await tasks.holder(second!)).toBe(second);
-    expect(await threadOf(other)).toMatchObject({ active_task_id: other });
-  });
+  it.each(['completed', 'failed', 'halted'])(
+    'because its turn %s without passing it on is given to the next one',
+    async (status) => {
+      const { begin, turn, tasks } = await conversations();
+      const [thread_id, other] = [await begin(), await begin()];
+      const second = await turn({ thread_id });
+      await database.prisma.task.update({ where: { id: thread_id }, data: { status, completed_at: new Date() } });
+      await tasks.settleLanes();
+      expect(await tasks.holder(second!)).toBe(second);
+      expect(await threadOf(other)).toMatchObject({ active_task_id: other });
+    },
+  );
 });
