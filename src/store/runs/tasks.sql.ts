@@ -9,8 +9,8 @@ export const NEW_TASK = [
 ] as const;
 
 /** A task with its workflow and its thread, if it has one, and the task that holds the lane of both. */
-const IN_LANE = 'tasks t JOIN workflows w ON w.id = t.workflow_id LEFT JOIN threads h ON h.id = t.thread_id';
-const HOLDER = 'CASE WHEN t.thread_id IS NULL THEN w.active_task_id ELSE h.active_task_id END';
+export const IN_LANE = 'tasks t JOIN workflows w ON w.id = t.workflow_id LEFT JOIN threads h ON h.id = t.thread_id';
+export const HOLDER = 'CASE WHEN t.thread_id IS NULL THEN w.active_task_id ELSE h.active_task_id END';
 
 /**
  * Writes a pending task, whose row is `task`, and its lane, the workflow's counters and version with it. A task of a thread follows the last
