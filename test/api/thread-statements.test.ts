@@ -2,9 +2,11 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Definition } from '../../src/domain/definition.ts';
 import type { Database } from '../../src/store/database/database.ts';
+import { continuityStore } from '../../src/store/runs/continuity.ts';
 import type { NewTask } from '../../src/store/runs/new-task.ts';
 import { runStore } from '../../src/store/runs/runs.ts';
 import { type CreatedTask, taskStore } from '../../src/store/runs/tasks.ts';
+import { threadStore } from '../../src/store/runs/threads.ts';
 import { keyRing } from '../../src/store/secrets/key-ring.ts';
 import { openTestDatabase } from '../support/database/database.ts';
 
@@ -244,7 +246,42 @@ it('a workflow whose run ended without passing its lane on is idle, although a t
   expect(await workflowOf(workflow_id)).toMatchObject({ active_task_id: null, status: 'active' });
 });
 
+describe('a turn whose record was behind and that is resumed', () => {
+  const park = async (id: string) =>
+    database.prisma.task.update({
+      where: { id },
+      data: { status: 'waiting', record_behind: 'the call 1-1', behind_run_id: 'r' },
+    });
+  const decide = async (workflow_id: string, task_id: string) => {
+    await continuityStore(database.pool, () => {}).decide({ task_id, workflow_id }, { decision: 'resume', events: [] });
+    return (await database.prisma.task.findUniqueOrThrow({ where: { id: task_id } })).status;
+  };
+
+  it('waits for its thread only if another turn holds it', async () => {
+    const { begin, turn, alone, workflow_id } = await conversations();
+    const [thread_id, single] = [await begin(), await alone()];
+    const second = await turn({ thread_id });
+    for (const id of [thread_id, second!, single!]) await park(id);
+    expect(await decide(workflow_id, thread_id)).toBe('waiting');
+    expect(await decide(workflow_id, second!)).toBe('pending');
+    expect(await decide(workflow_id, single!)).toBe('waiting');
+  });
+});
+
 describe('a thread that nobody holds', () => {
+  it('is not deleted while a turn waits there until its workflow is switched on', async () => {
+    const { begin, turn, workflow_id } = await conversations();
+    const thread_id = await begin();
+    const second = await turn({ thread_id });
+    await database.prisma.workflow.update({ where: { id: workflow_id }, data: { status: 'inactive' } });
+    expect(await end(thread_id)).toBeNull();
+    const threads = threadStore(database);
+    await expect(threads.remove(thread_id)).rejects.toMatchObject({ code: 'thread_running' });
+    await end(second!);
+    await threads.remove(thread_id);
+    expect(await threadOf(thread_id)).toBeNull();
+  });
+
   it('goes to its next turn once its workflow is switched on, as each lane of the workflow does', async () => {
     const { begin, turn, alone, tasks, workflow_id } = await conversations();
     const [thread_id, idle] = [await begin(), await begin()];

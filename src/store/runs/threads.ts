@@ -59,7 +59,7 @@ export function threadStore({ pool, prisma }: Pick<Database, 'pool' | 'prisma'>)
     async remove(id: string): Promise<void> {
       await inTransaction(pool, async (on) => {
         const removed_thread = await row<{ task_ids: string[] }>(on, sql.removeThread({ id }));
-        if (!removed_thread) throw conflict('A turn of this thread is in progress; halt it first', 'thread_running');
+        if (!removed_thread) throw conflict('A turn of this thread is in progress or waits; halt it first', 'thread_running');
         await rows(on, sql.removeEventsOfTasks({ task_ids: removed_thread.task_ids }));
       });
     },
