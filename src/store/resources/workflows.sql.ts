@@ -1,4 +1,4 @@
-import { statement } from '../database/statement.ts';
+import { hasRun, statement } from '../database/statement.ts';
 
 /** Deletes single-use workflows that never ran, because their request was refused or its server died. */
 export const removeUnusedWorkflows = statement(
@@ -9,10 +9,12 @@ export const removeUnusedWorkflows = statement(
     AND NOT EXISTS (SELECT 1 FROM threads h WHERE h.workflow_id = w.id)`,
 );
 
+/** Deletes a workflow unless a run of it is in progress. Locks its threads first, as whatever ends or accepts a turn does. */
 export const removeWorkflow = statement(
   'remove_workflow',
   ['id'],
-  `DELETE FROM workflows w WHERE id = :id AND active_task_id IS NULL
+  `WITH its_threads AS MATERIALIZED (SELECT id FROM threads WHERE workflow_id = :id ORDER BY id FOR NO KEY UPDATE)
+    DELETE FROM workflows w WHERE id = :id AND active_task_id IS NULL AND ${hasRun('its_threads')}
     AND NOT EXISTS (SELECT 1 FROM threads h WHERE h.workflow_id = w.id AND h.active_task_id IS NOT NULL) RETURNING id`,
 );
 
