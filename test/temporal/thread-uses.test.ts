@@ -127,7 +127,8 @@ it('an evaluation of a workflow with threads answers each item by itself, and us
   const { evaluation } = await ended(await begin(await dataset({ second: 'Two.', third: 'Three.' }), { workflow_id: id }));
   expect(evaluation).toMatchObject({ status: 'completed', passed: 1 });
   expect(lastLines()).toHaveLength(1);
-  expect(await read(`/api/threads?workflow_id=${id}`)).toMatchObject([{ id: first.id }]);
+  const evaluated = await here.sql(`SELECT thread_id FROM tasks WHERE trigger = 'evaluation'`);
+  expect(evaluated).toEqual([{ thread_id: null }, { thread_id: null }]);
 });
 
 it('a fork of a turn whose thread is deleted meanwhile continues without the turns before it', async () => {
