@@ -1,17 +1,20 @@
--- Ends a task, once, and gives the workflow's lane to the next pending one. Returns the task that holds the lane now if it is another
+-- Ends a task, once, and gives its lane to the next pending one. Returns the task that holds the lane now if it is another
 -- one, the workflow, the last event's number, and the task as it ended: of the last two nothing when it had ended before, so that the
 -- caller opens the webhook's delivery once, in the same statement. p_outcome_unknown and p_not_called answer calls that are left open.
--- Locks: the workflow FOR NO KEY UPDATE, so that a task being created either is visible here or sees the lane free; then the task,
--- tool_calls, event_sequences, and the task's place among those that wait for a budget.
+-- Locks: the thread and the workflow FOR NO KEY UPDATE, so that a task being created either is visible here or sees the lane free; then
+-- the task, tool_calls, event_sequences, and the task's place among those that wait for a budget.
 CREATE OR REPLACE FUNCTION end_task(p_task uuid, p_status text, p_error text, p_error_code text, p_events jsonb,
   p_outcome_unknown text, p_not_called text,
   OUT next_task uuid, OUT told_workflow uuid, OUT told_last integer, OUT ended tasks)
   LANGUAGE plpgsql AS $$
 DECLARE
+  in_thread uuid;
   holder uuid;
 BEGIN
-  SELECT workflow_id INTO told_workflow FROM tasks WHERE id = p_task;
+  SELECT workflow_id, thread_id INTO told_workflow, in_thread FROM tasks WHERE id = p_task;
+  PERFORM 1 FROM threads WHERE id = in_thread FOR NO KEY UPDATE;
   SELECT active_task_id INTO holder FROM workflows WHERE id = told_workflow FOR NO KEY UPDATE;
+  IF in_thread IS NOT NULL THEN SELECT active_task_id INTO holder FROM threads WHERE id = in_thread; END IF;
   UPDATE tasks SET status = p_status, error = p_error, error_code = p_error_code, completed_at = now(), caller_token = NULL
     WHERE id = p_task AND status IN ('pending', 'running', 'waiting') RETURNING * INTO ended;
   IF FOUND THEN
@@ -26,10 +29,14 @@ BEGIN
     DELETE FROM budget_waits WHERE task_id = p_task;
   END IF;
   IF holder = p_task THEN
-    holder := next_in_lane(told_workflow, p_task);
-    UPDATE workflows SET active_task_id = holder,
-      status = CASE WHEN status = 'inactive' THEN status WHEN holder IS NULL THEN p_status ELSE 'running' END
-      WHERE id = told_workflow;
+    holder := next_in_lane(coalesce(in_thread, told_workflow), p_task);
+    IF in_thread IS NULL THEN
+      UPDATE workflows SET active_task_id = holder,
+        status = CASE WHEN status = 'inactive' THEN status WHEN holder IS NULL THEN p_status ELSE 'running' END
+        WHERE id = told_workflow;
+    ELSE
+      UPDATE threads SET active_task_id = holder, updated_at = now() WHERE id = in_thread;
+    END IF;
   END IF;
   IF holder <> p_task THEN next_task := holder; END IF;
 END $$;

@@ -1,10 +1,11 @@
--- Returns the task that is next in a workflow's lane, apart from p_but: the newest interrupting task first, then in
--- the order in which the workflow accepted them. An id or a time does not give that order: both are taken before the lane's lock.
--- An interrupting task that a newer one follows never has its turn. While the workflow is switched off, none has.
--- Locks: nothing. Hold the workflow FOR NO KEY UPDATE, so that nobody else gives the lane away.
-CREATE OR REPLACE FUNCTION next_in_lane(p_workflow uuid, p_but uuid) RETURNS uuid LANGUAGE sql AS $$
-  SELECT t.id FROM tasks t JOIN workflows w ON w.id = t.workflow_id
-    WHERE t.workflow_id = p_workflow AND t.status = 'pending' AND t.id <> p_but AND w.status <> 'inactive'
-      AND NOT (t.on_busy = 'interrupt' AND coalesce(t.lane_number, 0) < w.newest_interrupt)
+-- Returns the task that is next in a lane, apart from p_but: the newest interrupting task first, then in the order in which the lane
+-- accepted them. A lane is a thread, or a workflow for the tasks that belong to no thread. An id or a time does not give that order:
+-- both are taken before the lane's lock. An interrupting task that a newer one follows never has its turn. While the workflow is
+-- switched off, none has.
+-- Locks: nothing. Hold the lane's row FOR NO KEY UPDATE, so that nobody else gives the lane away.
+CREATE OR REPLACE FUNCTION next_in_lane(p_lane uuid, p_but uuid) RETURNS uuid LANGUAGE sql AS $$
+  SELECT t.id FROM tasks t JOIN workflows w ON w.id = t.workflow_id LEFT JOIN threads h ON h.id = t.thread_id
+    WHERE coalesce(t.thread_id, t.workflow_id) = p_lane AND t.status = 'pending' AND t.id <> p_but AND w.status <> 'inactive'
+      AND NOT (t.on_busy = 'interrupt' AND coalesce(t.lane_number, 0) < coalesce(h.newest_interrupt, w.newest_interrupt))
     ORDER BY (t.on_busy = 'interrupt') DESC, t.lane_number NULLS FIRST, t.id LIMIT 1
 $$;

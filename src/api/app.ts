@@ -51,6 +51,7 @@ import { scoreRoutes } from './routes/scores.ts';
 import { skillRoutes } from './routes/skills.ts';
 import { systemRoutes } from './routes/system.ts';
 import { taskRoutes } from './routes/tasks.ts';
+import { threadRoutes } from './routes/threads.ts';
 import { tokenRoutes } from './routes/tokens.ts';
 import { transferRoutes } from './routes/transfer.ts';
 import { usageRoutes } from './routes/usage.ts';
@@ -223,6 +224,7 @@ function mountResources(
   inboxRoutes(api, services);
   scoreRoutes(api, services);
   datasetRoutes(api, services);
+  threadRoutes(api, services);
   evaluationRoutes(api, services);
   runInspectionRoutes(api, services);
   usageRoutes(api, services.store);

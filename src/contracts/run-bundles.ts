@@ -138,6 +138,13 @@ const BundledStep = z.object({
   tool_calls: z.array(BundledCall),
 });
 
+const EarlierMessage = BundledMessage.omit({ told_at: true }).extend({
+  turn: z.int(),
+  attachments: z.array(Attachment).nullable(),
+  provider_id: Id.nullable(),
+  model: z.string().nullable(),
+});
+
 export const RunBundle = z
   .object({
     format: z.literal('perdura-run'),
@@ -150,6 +157,7 @@ export const RunBundle = z
       prompt: z.string(),
       attachments: z.array(Attachment).optional().meta({ description: 'Without their content' }),
       forked_from: ForkedFrom.nullable(),
+      thread_turn: z.int().nullable().optional().meta({ description: 'Its number among the turns of a conversation' }),
       budget: BundledDefinition.shape.budget,
       created_at: Timestamp,
       started_at: Timestamp.nullable(),
@@ -168,6 +176,10 @@ export const RunBundle = z
       .meta({ description: 'Tools that the provider itself runs, as it is sent them' }),
     steps: z.array(BundledStep),
     transcript: z.array(BundledMessage),
+    earlier: z
+      .array(EarlierMessage)
+      .optional()
+      .meta({ description: 'What its model read of the turns before, at the beginning' }),
     end: z.object({
       status: z.string(),
       response: z.unknown(),

@@ -13,6 +13,7 @@ export const TaskFilterQuery = z.object({
   status: z.enum(TASK_STATUSES).optional(),
   workflow_id: Id.optional(),
   agent_id: Id.optional(),
+  thread_id: Id.optional().meta({ description: 'The turns of a conversation, of all its branches' }),
   since: z.iso.datetime({ offset: true }).optional().meta({ description: 'Created then or later' }),
   until: z.iso.datetime({ offset: true }).optional().meta({ description: 'Created before' }),
   error_code: z.string().optional(),

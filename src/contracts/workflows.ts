@@ -165,6 +165,9 @@ const PromptRequest = z
     attachments: AttachmentOrders,
     reasoning_effort: ReasoningEffort.nullable().optional(),
     on_busy: z.enum(ON_BUSY).optional(),
+    thread_id: Id.optional().meta({
+      description: 'The conversation that the prompt continues, of a workflow with `remember: thread`',
+    }),
   })
   .refine(({ prompt, request }) => (prompt === undefined) !== (request === undefined), {
     message: 'Send exactly one of prompt and request',
@@ -173,7 +176,15 @@ const PromptRequest = z
   .meta({ id: 'PromptRequest', example: { prompt: 'What is 17 + 25?' } });
 
 export const PromptAccepted = z
-  .object({ task_id: Id, workflow_id: Id, status: z.string(), prompt: z.string(), created_at: Timestamp, stream_url: z.string() })
+  .object({
+    task_id: Id,
+    workflow_id: Id,
+    thread_id: Id.nullable().meta({ description: 'The conversation of which the run is a turn; null: of none' }),
+    status: z.string(),
+    prompt: z.string(),
+    created_at: Timestamp,
+    stream_url: z.string(),
+  })
   .meta({ id: 'PromptAccepted' });
 
 const HaltRequested = z

@@ -28,6 +28,10 @@ interface NumberedMessage {
   files: number[];
 }
 
+/** Returns a message of a conversation as a part of a text. What it says cannot end it and begin another one. */
+export const formatMessage = ({ role, text }: Pick<TextMessage, 'role' | 'text'>): string =>
+  `${formatOpening({ role, files: [] })}${text.replaceAll(/<(\/?message\b)/gi, '&lt;$1')}${CLOSING}`;
+
 /** Numbers the files of a conversation, from 1. */
 function numberFiles<M extends { role: string; files?: number | undefined }>(messages: readonly M[]) {
   let last = 0;

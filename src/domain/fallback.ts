@@ -1,4 +1,5 @@
 import { type Definition, isVendor } from './definition.ts';
+import { dropExtras } from './extras.ts';
 import type { FallbackReason } from './fallback-reasons.ts';
 import type { ModelFailure } from './model-failure.ts';
 import type { TranscriptMessage } from './transcript.ts';
@@ -146,9 +147,5 @@ export function leaveOutForeign<M extends Pick<TranscriptMessage, 'role' | 'step
   messages: readonly M[],
   { position, answered }: { position: number; answered: Record<string, number> },
 ): M[] {
-  return messages.map((message) =>
-    message.role === 'assistant' && message.extra !== null && (answered[message.step] ?? 0) !== position
-      ? { ...message, extra: null }
-      : message,
-  );
+  return dropExtras(messages, ({ step }) => (answered[step] ?? 0) === position);
 }

@@ -2,9 +2,9 @@ import { type AttachedFile, MEDIA_TOKENS } from './attachments.ts';
 import type { ResultExtra } from './tool-choice.ts';
 import type { TranscriptMessage } from './transcript.ts';
 
-/** A file that a tool returned, and the call that it belongs to. */
-interface ResultFile {
-  call_id: string;
+/** A file that a tool returned, and the message of its result. */
+interface ResultFile<M> {
+  result: M;
   file: AttachedFile;
 }
 
@@ -50,16 +50,20 @@ export interface ShownLimits {
 }
 
 /** Lists the images and sounds that tools have returned and a model can be shown. */
-export function listShownFiles(transcript: readonly TranscriptMessage[], { kinds, window }: ShownLimits): ResultFile[] {
+export function listShownFiles<M extends TranscriptMessage>(
+  transcript: readonly M[],
+  { kinds, window }: ShownLimits,
+): ResultFile<M>[] {
   const most = Math.min(MOST_SHOWN, Math.floor((window * SHARE) / MEDIA_TOKENS));
   if (kinds === 'none' || most === 0) return [];
   const isShown = ({ media_type, size }: AttachedFile) =>
     size <= MOST_BYTES && (IMAGES.includes(media_type) || (kinds === 'all' && Object.hasOwn(SOUNDS, media_type)));
   return transcript
-    .flatMap(({ role, call_id, extra }) => {
+    .flatMap((result) => {
+      const { role, call_id, extra } = result;
       if (role !== 'tool' || !call_id) return [];
       const { files = [] } = (extra ?? {}) as ResultExtra;
-      return files.filter(isShown).map((file) => ({ call_id, file }));
+      return files.filter(isShown).map((file) => ({ result, file }));
     })
     .slice(-most);
 }

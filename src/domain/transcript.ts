@@ -1,3 +1,5 @@
+import type { ModelFile } from './attachments.ts';
+
 /** A tool call as the model made it; `arguments` is the model's own text. */
 export interface ModelCall {
   call_id: string;
@@ -19,6 +21,8 @@ type MessageKind =
   | 'withheld';
 
 export interface TranscriptMessage {
+  /** The number of the turn that the message belongs to; absent: the transcript has only one turn. */
+  turn?: number;
   step: number;
   position: number;
   role: 'user' | 'assistant' | 'tool' | 'system';
@@ -29,6 +33,12 @@ export interface TranscriptMessage {
   /** Data that a runtime must send back with a reply; only that runtime understands it. */
   extra: unknown;
 }
+
+/** A message as a model is sent it. */
+export type SentMessage = TranscriptMessage & {
+  /** Images and PDF files of a prompt, or images and sounds that a tool returned; absent: none. */
+  files?: readonly ModelFile[];
+};
 
 /** The position of a reminder among the messages of a step: after every tool result. */
 export const REMINDER_POSITION = 100_000;

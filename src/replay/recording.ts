@@ -155,7 +155,7 @@ const toProvider = (provider: NonNullable<RunBundle['definition']['provider']>, 
 });
 
 /** Returns a task as the activities see it before its first step. */
-export function freshRun({ task, definition }: RunBundle): OpenRun {
+export function freshRun({ task, definition, earlier = [] }: RunBundle): OpenRun {
   const { id: task_id, workflow_id, prompt, started_at } = task;
   return {
     task_id,
@@ -185,6 +185,8 @@ export function freshRun({ task, definition }: RunBundle): OpenRun {
     defined: true,
     named_window: null,
     messages: [],
+    thread_turn: task.thread_turn ?? null,
+    earlier: earlier.map((message) => ({ ...message, extra: message.extra ?? null })),
     calls: [],
     total_in: 0,
     total_out: 0,

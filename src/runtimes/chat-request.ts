@@ -5,7 +5,7 @@ import { isImage, type ModelFile } from '../domain/attachments.ts';
 import type { Dialect } from '../domain/dialect.ts';
 import { SOUNDS } from '../domain/result-files.ts';
 import { divideSettings } from '../domain/sent-settings.ts';
-import type { TranscriptMessage } from '../domain/transcript.ts';
+import type { SentMessage } from '../domain/transcript.ts';
 import type { ReplyExtra } from './chat-reply.ts';
 import type { Exchange } from './runtime.ts';
 
@@ -14,18 +14,19 @@ type Request = OpenAI.Chat.Completions.ChatCompletionCreateParamsStreaming;
 
 /** An exchange as a request for streamed chat completions. */
 export function chatRequest(exchange: Exchange, model: string, dialect: Dialect): Request {
-  const { instructions, transcript, tools, reasoning_effort, files = [], call_settings = {} } = exchange;
+  const { instructions, transcript, tools, reasoning_effort, call_settings = {} } = exchange;
   const system: Message[] = instructions ? [{ role: 'system', content: instructions }] : [];
-  const sent_messages = dialect.strict_calls ? withinResults(transcript) : transcript;
-  const prompt = files.length > 0 ? sent_messages.find(({ kind }) => kind === 'prompt') : undefined;
-  const result_files = dialect.strict_calls ? undefined : exchange.result_files;
+  const placed_messages = placeInstructions(transcript);
+  const sent_messages = dialect.strict_calls ? withinResults(placed_messages) : placed_messages;
   return {
     model,
     messages: [
       ...system,
       ...sent_messages.flatMap((message, index) => [
-        message === prompt ? withFiles(message.content, files) : toMessage(message, dialect),
-        ...(sent_messages[index + 1]?.role === 'tool' ? [] : showResultFiles(sent_messages.slice(0, index + 1), result_files)),
+        toMessage(message, dialect),
+        ...(dialect.strict_calls || sent_messages[index + 1]?.role === 'tool'
+          ? []
+          : showResultFiles(sent_messages.slice(0, index + 1))),
       ]),
     ],
     stream: true as const,
@@ -88,11 +89,11 @@ const withFiles = (text: string, files: readonly ModelFile[]): Message => ({
  * Returns the message with the files of the results that the messages end with. Results themselves may have texts only, and no
  * message may stand between two results.
  */
-function showResultFiles(messages: readonly TranscriptMessage[], result_files: Exchange['result_files']): Message[] {
+function showResultFiles(messages: readonly SentMessage[]): Message[] {
   const from = messages.findLastIndex(({ role }) => role !== 'tool') + 1;
-  const files = messages.slice(from).flatMap(({ call_id }) => result_files?.get(call_id!) ?? []);
-  if (files.length === 0) return [];
-  return [withFiles(`Returned by the tools: ${files.map(({ name }) => name).join(', ')}`, files)];
+  const shown_files = messages.slice(from).flatMap(({ files = [] }) => files);
+  if (shown_files.length === 0) return [];
+  return [withFiles(`Returned by the tools: ${shown_files.map(({ name }) => name).join(', ')}`, shown_files)];
 }
 
 function toContentPart(file: ModelFile): OpenAI.Chat.Completions.ChatCompletionContentPart {
@@ -103,9 +104,10 @@ function toContentPart(file: ModelFile): OpenAI.Chat.Completions.ChatCompletionC
   return { type: 'file', file: { filename: file.name, file_data: url } };
 }
 
-function toMessage({ role, content, tool_calls, call_id, extra }: TranscriptMessage, dialect: Dialect): Message {
+function toMessage({ role, content, tool_calls, call_id, extra, files = [] }: SentMessage, dialect: Dialect): Message {
   const toVendorId = (id: string) => (dialect.strict_calls ? strictCallId(id) : id);
   if (role === 'tool') return { role, content, tool_call_id: toVendorId(call_id!) };
+  if (role === 'user' && files.length > 0) return withFiles(content, files);
   if (role === 'user' || role === 'system') return { role, content };
   const { calls: parts, tool_use_ids: _, reasoning: __, thought, reasoning_content, ...own } = (extra ?? {}) as KeptExtra;
   const calls = tool_calls?.map((call, index) => ({
@@ -139,13 +141,31 @@ const withThought = (content: string, thought: string | undefined) =>
 /** The vendor's mark for a call that another model made. */
 const UNSIGNED = { extra_content: { google: { thought_signature: 'skip_thought_signature_validator' } } };
 
-/** Adds a text that a user or the system wrote right after a result to that result. */
-function withinResults(transcript: readonly TranscriptMessage[]): TranscriptMessage[] {
-  const messages: TranscriptMessage[] = [];
+/** Many chat templates refuse a message of the system after the beginning, so the context of a later turn is sent as a user's. */
+function placeInstructions(transcript: readonly SentMessage[]): readonly SentMessage[] {
+  const begin = transcript.findIndex(({ role }) => role !== 'system');
+  return transcript.map((message, index) =>
+    message.role === 'system' && message.turn !== undefined && index > begin ? { ...message, role: 'user' } : message,
+  );
+}
+
+/** The answer of a turn that ended with the results of tools, for endpoints that require one before the next prompt. */
+const UNANSWERED = '(The run ended before it gave an answer.)';
+
+/**
+ * Adds a text that a user or the system wrote right after a result to that result. A new turn is no part of the result: an answer is put
+ * between the two.
+ */
+function withinResults(transcript: readonly SentMessage[]): SentMessage[] {
+  const messages: SentMessage[] = [];
   for (const message of transcript) {
     const last = messages.at(-1);
-    if (last?.role === 'tool' && (message.role === 'user' || message.role === 'system'))
-      messages[messages.length - 1] = { ...last, content: `${last.content}\n\n${message.content}` };
+    const follows_result = last?.role === 'tool' && (message.role === 'user' || message.role === 'system');
+    if (follows_result && message.turn !== last.turn) {
+      const { step, position, turn } = last;
+      const blank = { tool_calls: null, call_id: null, extra: null };
+      messages.push({ ...blank, step, position, turn, role: 'assistant', kind: 'partial', content: UNANSWERED }, message);
+    } else if (follows_result) messages[messages.length - 1] = { ...last, content: `${last.content}\n\n${message.content}` };
     else messages.push(message);
   }
   return messages;

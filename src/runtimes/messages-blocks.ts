@@ -113,7 +113,7 @@ export const listKeptBlocks = ({ role, extra, tool_calls }: TranscriptMessage): 
 
 /**
  * Returns the ids of the vendor's tool calls that can be sent again: those with a result and, if the vendor is still `offered`
- * its tools, those of the last reply that it has yet to make.
+ * its tools, those of the last reply that it has yet to make in this turn.
  */
 export function findResendableCalls(
   transcript: readonly TranscriptMessage[],
@@ -125,6 +125,8 @@ export function findResendableCalls(
     isHostedResult(block) && use_ids.has(block.tool_use_id) ? [block.tool_use_id] : [],
   );
   const last = transcript.findLast(({ role }) => role === 'assistant');
-  const open = offered && last && (last === transcript.at(-1) || last.tool_calls?.length) ? listKeptBlocks(last) : [];
+  const end = transcript.at(-1);
+  const is_open = last?.turn === end?.turn && (last === end || last?.tool_calls?.length);
+  const open = offered && last && is_open ? listKeptBlocks(last) : [];
   return new Set([...answered_ids, ...open.filter(isHostedUse).map(({ id }) => id)]);
 }

@@ -4,7 +4,7 @@ import { parseExact } from '../domain/exact-json.ts';
 import { isTooDeepText } from '../domain/normalise.ts';
 import { isRecord } from '../domain/records.ts';
 import { divideSettings } from '../domain/sent-settings.ts';
-import type { TranscriptMessage } from '../domain/transcript.ts';
+import type { SentMessage, TranscriptMessage } from '../domain/transcript.ts';
 import {
   findResendableCalls,
   isHostedResult,
@@ -25,17 +25,7 @@ const MOST_TOKENS = 8_192;
 
 /** An exchange as a request of the Messages API. */
 export function messagesRequest(
-  {
-    instructions,
-    transcript,
-    tools,
-    reasoning_effort,
-    must_call = false,
-    files = [],
-    call_settings = {},
-    hosted_tools = [],
-    result_files,
-  }: Exchange,
+  { instructions, transcript, tools, reasoning_effort, must_call = false, call_settings = {}, hosted_tools = [] }: Exchange,
   model: string,
 ): Request {
   const { temperature, top_p, max_output_tokens, stop } = divideSettings(call_settings, { model }).sent;
@@ -47,7 +37,7 @@ export function messagesRequest(
     model,
     max_tokens: max_output_tokens ?? MOST_TOKENS,
     ...(instructions ? { system: [{ type: 'text' as const, text: instructions, ...CACHED }] } : {}),
-    messages: toTurns(transcript, { files, result_files, kept: continues ? KEPT_TURNS : 0, hosted: hosted_tools.length > 0 }),
+    messages: toTurns(transcript, { kept: continues ? KEPT_TURNS : 0, hosted: hosted_tools.length > 0 }),
     ...(all_tools.length > 0
       ? { tools: instructions ? all_tools : all_tools.with(-1, { ...all_tools.at(-1)!, ...CACHED }) }
       : {}),
@@ -68,11 +58,14 @@ const toVendorTool = ({ name, description, parameters }: Exchange['tools'][numbe
   input_schema: { ...parameters, type: 'object' as const },
 });
 
-/** Returns the container of the last reply: code continues in the place where it ran before. */
+/**
+ * Returns the container of the last reply of the turn: code continues in the place where it ran before. That of an earlier turn may have
+ * expired, and the vendor would refuse the request.
+ */
 function findContainer(transcript: readonly TranscriptMessage[]): Pick<Request, 'container'> {
   const last = transcript.findLast(({ role }) => role === 'assistant');
   const { container } = (last?.extra ?? {}) as Partial<MessagesExtra>;
-  return typeof container === 'string' ? { container } : {};
+  return typeof container === 'string' && last?.turn === transcript.at(-1)?.turn ? { container } : {};
 }
 
 interface Choice {
@@ -106,8 +99,6 @@ const KEPT_TURNS = 2;
 const withBreakpoint = (content: Block[]): Block[] => content.with(-1, { ...content.at(-1), ...CACHED } as Block);
 
 interface SentTurns {
-  files: readonly ModelFile[];
-  result_files: Exchange['result_files'];
   /** The number of turns that the vendor is asked to keep. */
   kept: number;
   /** True if tools of the vendor are offered. */
@@ -115,16 +106,12 @@ interface SentTurns {
 }
 
 /** Roles take turns, and results must be the first of what follows their calls: neighbours of one role become one message. */
-function toTurns(
-  transcript: readonly TranscriptMessage[],
-  { files, result_files, kept, hosted }: SentTurns,
-): Anthropic.MessageParam[] {
+function toTurns(transcript: readonly SentMessage[], { kept, hosted }: SentTurns): Anthropic.MessageParam[] {
   const calls = { called: collectCallIds(transcript), made_there: findResendableCalls(transcript, { offered: hosted }) };
-  const prompt = transcript.find(({ kind }) => kind === 'prompt');
   const turns: Turn[] = [];
   for (const message of transcript) {
     const role = message.role === 'assistant' ? 'assistant' : 'user';
-    const content = [...(message === prompt ? files.map(fileBlock) : []), ...toBlocks(message, { ...calls, result_files })];
+    const content = toBlocks(message, calls);
     if (content.length === 0) continue;
     const last = turns.at(-1);
     if (last?.role === role) last.content.push(...content);
@@ -144,17 +131,14 @@ const simplifyContent = (content: Block[]): string | Block[] =>
 const collectCallIds = (transcript: readonly TranscriptMessage[]) =>
   new Set(transcript.flatMap(({ tool_calls }) => tool_calls?.map(({ call_id }) => call_id) ?? []));
 
-function toBlocks(
-  message: TranscriptMessage,
-  { called, made_there, result_files }: Record<'called' | 'made_there', ReadonlySet<string>> & Pick<SentTurns, 'result_files'>,
-): Block[] {
-  const { role, kind, content, call_id } = message;
+function toBlocks(message: SentMessage, { called, made_there }: Record<'called' | 'made_there', ReadonlySet<string>>): Block[] {
+  const { role, kind, content, call_id, files = [] } = message;
   if (role === 'assistant') return replyBlocks(message, made_there);
-  if (role !== 'tool') return textBlock({ text: content });
+  if (role !== 'tool') return [...files.map(fileBlock), ...textBlock({ text: content })];
   // A chat has no tools, and a result without its call is refused.
   if (!call_id || !called.has(call_id)) return [];
   const text = content || '(no content)';
-  const images = (result_files?.get(call_id) ?? []).filter(isImage).map(imageBlock);
+  const images = files.filter(isImage).map(imageBlock);
   const shown = images.length > 0 ? [{ type: 'text' as const, text }, ...images] : text;
   return [{ type: 'tool_result', tool_use_id: call_id, content: shown, is_error: kind === 'denial' }];
 }

@@ -1,7 +1,6 @@
 import type { SetCallSettings } from '../contracts/call-settings.ts';
-import type { ModelFile } from '../domain/attachments.ts';
 import type { HostedTool, ToolSpec } from '../domain/definition.ts';
-import type { TranscriptMessage } from '../domain/transcript.ts';
+import type { SentMessage } from '../domain/transcript.ts';
 import type { Answered, ExchangeUsage } from '../domain/usage.ts';
 
 /** The input of one exchange with a model. */
@@ -9,12 +8,11 @@ export interface Exchange {
   task_id: string;
   model: string | null;
   instructions: string;
-  /** The messages in order; replies carry their calls, results follow them. */
-  transcript: TranscriptMessage[];
-  /** Images and PDF files of the prompt; absent: none. */
-  files?: readonly ModelFile[];
-  /** Images and sounds that tools returned, by the id of the call; absent: none. */
-  result_files?: ReadonlyMap<string, readonly ModelFile[]>;
+  /**
+   * The messages in order; replies carry their calls, results follow them. It may have several turns: the last message belongs to the
+   * one that is asked for.
+   */
+  transcript: SentMessage[];
   /** Empty if the model must answer without tools. */
   tools: ToolSpec[];
   /** Tools that the provider itself runs, as it reads them; absent: none. */

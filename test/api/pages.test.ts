@@ -24,7 +24,7 @@ const BY_CURSOR = [
   ...['agents', 'skills', 'workflows', 'scheduled-agents', 'custom-tools', 'mcps', 'guardrails', 'knowledge-sources'],
   ...['knowledge-items', 'memories', 'tokens', 'providers', 'tasks', 'tasks/workflow/{workflow_id}'],
   ...['alerts', 'budgets', 'alerts/{id}/events', 'tokens/{id}/uses', 'workflows/{id}/versions'],
-  ...['keys', 'datasets', 'datasets/{id}/items', 'datasets/{id}/runs', 'tasks/{id}/scores'],
+  ...['keys', 'datasets', 'datasets/{id}/items', 'datasets/{id}/runs', 'tasks/{id}/scores', 'threads'],
 ].map((name) => `/api/${name}`);
 const BY_SKIP = ['/api/agents/{agent_id}/chat/sessions'];
 const BY_TIME = ['/api/scheduled-agents/{id}/runs'];

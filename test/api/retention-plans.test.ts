@@ -15,7 +15,7 @@ const GROWING = [
   ...['definitions', 'events', 'idempotency_keys', 'memories', 'schedule_fires', 'secret_grants', 'task_messages', 'task_steps'],
   ...['tasks', 'token_uses', 'tool_calls', 'webhook_attempts', 'webhook_deliveries', 'workflows'],
   ...['audit_entries', 'browser_sessions', 'mcp_sign_in_attempts', 'attachments', 'task_attachments'],
-  ...['conversations', 'conversation_items', 'conversation_files'],
+  ...['conversations', 'conversation_items', 'conversation_files', 'threads'],
 ];
 
 /** Ids that grow with `n`, as those of new records do. */
@@ -24,8 +24,9 @@ const FILL = [
   `INSERT INTO definitions (hash, body) SELECT md5(n::text) || md5(n::text), '{}' FROM generate_series(1, ${TASKS}) n`,
   `INSERT INTO workflows (id, agent_id, owner, owner_login, single_use)
     SELECT (${ID})::uuid, (SELECT id FROM agents LIMIT 1), 'o', 'o', n % 2 = 0 FROM generate_series(1, ${TASKS}) n`,
-  `INSERT INTO tasks (id, workflow_id, owner, owner_login, prompt, definition_hash, agent_id, agent_name, status, completed_at)
-    SELECT (${ID})::uuid, (${ID})::uuid, 'o', 'o', 'p', md5(n::text) || md5(n::text), (${ID})::uuid, 'a', 'completed',
+  `INSERT INTO threads (id, owner, owner_login, workflow_id) SELECT id, 'o', 'o', id FROM workflows`,
+  `INSERT INTO tasks (id, workflow_id, thread_id, owner, owner_login, prompt, definition_hash, agent_id, agent_name, status, completed_at)
+    SELECT (${ID})::uuid, (${ID})::uuid, (${ID})::uuid, 'o', 'o', 'p', md5(n::text) || md5(n::text), (${ID})::uuid, 'a', 'completed',
       now() - make_interval(mins => n) FROM generate_series(1, ${TASKS}) n`,
   `INSERT INTO events (workflow_id, seq, task_id, type, data, timestamp)
     SELECT id, s, id, CASE WHEN s > 3 THEN 'message_delta' ELSE 'log' END, '{"delta": "text"}', completed_at FROM tasks, generate_series(1, 10) s`,

@@ -47,6 +47,7 @@ const REMOVED: Record<string, string> = {
   task_scores: 'true',
   task_steps: 'true',
   tasks: 'true',
+  threads: 'true',
   token_uses: 'true',
   tool_calls: 'true',
   webhook_attempts: 'true',

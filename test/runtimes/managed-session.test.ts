@@ -155,6 +155,48 @@ describe('a vendor session', () => {
   });
 });
 
+describe('a session of a later turn', () => {
+  const earlier = [
+    message({ turn: 1, position: -2, role: 'system', kind: 'context', content: 'Ada has 11 cats.' }),
+    message({ turn: 1, content: 'How many is 13 and 17?' }),
+    message({
+      ...{ turn: 1, step: 1, role: 'assistant', kind: 'reply', extra: { tool_use_ids: ['sevt_19'] } },
+      tool_calls: [{ call_id: '1-1-1', name: 'add', arguments: '{"a":13}' }],
+    }),
+    message({ turn: 1, step: 1, position: 1, role: 'tool', kind: 'result', content: '30', call_id: '1-1-1' }),
+    message({ turn: 1, step: 2, role: 'assistant', kind: 'reply', content: 'It is 30.' }),
+  ];
+  const own = [
+    message({ turn: 2, position: -2, role: 'system', kind: 'context', content: 'Bob has 19 dogs.' }),
+    message({ turn: 2, content: 'And 23 more?' }),
+  ];
+  const texts = () => sent('user.message').map(({ content }) => content[0].text);
+  const TOLD = expect.stringMatching(
+    /^The conversation before.*Ada has 11 cats.*13 and 17\?.*add\(.*30.*It is 30\.\n<\/message>$/s,
+  );
+
+  it('receives the turns before as a text, then its own context and prompt', async () => {
+    vendor.script(agentSays('It is 53.'));
+    const { reply } = await exchange({ transcript: [...earlier, ...own] });
+    expect(reply.text).toBe('It is 53.');
+    expect(texts()).toEqual([TOLD, 'Bob has 19 dogs.', 'And 23 more?']);
+    expect(sent('user.custom_tool_result')).toEqual([]);
+  });
+
+  it('receives that text once, also if its worker was lost', async () => {
+    vendor.script(agentAsks({ name: 'add' }), agentSays('It is 53.'));
+    const first = await exchange({ transcript: [...earlier, ...own] });
+    await exchange({ transcript: [...earlier, ...own] });
+    const tool_calls = [{ call_id: '2-1-1', name: 'add', arguments: '{}' }];
+    const asked = message({ turn: 2, step: 1, role: 'assistant', kind: 'reply', tool_calls, extra: first.reply.extra });
+    const result = message({ turn: 2, step: 1, position: 1, role: 'tool', kind: 'result', content: '53', call_id: '2-1-1' });
+    const { reply } = await exchange({ cursor: first.cursor, transcript: [...earlier, ...own, asked, result] });
+    expect(reply.text).toBe('It is 53.');
+    expect(texts()).toEqual([TOLD, 'Bob has 19 dogs.', 'And 23 more?']);
+    expect(sent('user.custom_tool_result').map(({ content }) => content[0].text)).toEqual(['53']);
+  });
+});
+
 describe('the agent of a session', () => {
   it.each<[string | null, string, unknown]>([
     ['minimal', 'Be brief.', { id: 'claude-test', effort: 'low' }],

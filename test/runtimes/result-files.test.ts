@@ -3,7 +3,7 @@ import type { AttachedFile } from '../../src/domain/attachments.ts';
 import { getDialect } from '../../src/domain/dialect.ts';
 import { ModelFailure } from '../../src/domain/model-failure.ts';
 import { type FileTakers, listShownFiles, rememberKinds, type ShownKinds } from '../../src/domain/result-files.ts';
-import type { TranscriptMessage } from '../../src/domain/transcript.ts';
+import type { SentMessage, TranscriptMessage } from '../../src/domain/transcript.ts';
 import { chatRequest } from '../../src/runtimes/chat-request.ts';
 import { messagesRequest } from '../../src/runtimes/messages-request.ts';
 import type { ExchangeAttempt } from '../../src/temporal/activities/exchange/attempt.ts';
@@ -27,7 +27,7 @@ const transcript: TranscriptMessage[] = [
 ];
 const IMAGE = { name: 'image-1.png', media_type: 'image/png', data: 'aW1n' };
 const SOUND = { name: 'audio-2.wav', media_type: 'audio/wav', data: 'c25k' };
-const exchange = exchangeOf({ transcript, result_files: new Map([['1-1', [IMAGE, SOUND]]]) });
+const exchange = exchangeOf({ transcript: transcript.with(2, { ...transcript[2]!, files: [IMAGE, SOUND] } as SentMessage) });
 
 it('chat completions get the files after all results of the round', () => {
   const { messages } = chatRequest(exchange, 'm', getDialect(null, 'm'));
@@ -65,8 +65,8 @@ describe('a model that refuses files', () => {
       files.filter(({ id }) => !gone.includes(id)).map((file) => ({ ...file, content: Buffer.from('x') }));
     const ports = { file_takers, loadResultFiles };
     const work = { ports, run: { task_id, owner: 'alice' }, definition: { provider: null, model: 'm' } };
-    const ask = async (files: ReadonlyMap<string, readonly { media_type: string }[]>) => {
-      const kinds = [...files.values()].flat().map(({ media_type }) => media_type.split('/')[0]!);
+    const ask = async (transcript: SentMessage[]) => {
+      const kinds = transcript.flatMap(({ files = [] }) => files).map(({ media_type }) => media_type.split('/')[0]!);
       sent.push(kinds);
       if (kinds.some((kind) => !taken.includes(kind))) throw new ModelFailure('refused', { code, status, recoverable: false });
       return 'answered';
@@ -107,19 +107,92 @@ describe('a model that refuses files', () => {
   });
 });
 
+describe('a model that refuses the files of an earlier turn', () => {
+  const promptOf = (turn: number): SentMessage => ({
+    ...{ ...blank, turn, step: 0, role: 'user', kind: 'prompt', content: `Look ${turn}` },
+    files: [{ ...IMAGE, name: `image-${turn}.png` }],
+  });
+  /** Asks with two prompts that have files, until the answer is given; returns what was sent and reported. */
+  async function askWith(taken: number, { keeps_context = false, results = [] as TranscriptMessage[] } = {}) {
+    const sent: unknown[] = [];
+    const reports: unknown[] = [];
+    const loadResultFiles = async (files: readonly AttachedFile[]) =>
+      files.map((file) => ({ ...file, content: Buffer.from('x') }));
+    const work = { ports: { file_takers: new Map(), loadResultFiles }, run: { task_id: 'run', owner: 'alice' } };
+    const ask = async (transcript: SentMessage[]) => {
+      sent.push(transcript.map(({ content, files = [] }) => [content, files.length]));
+      const count = transcript.flatMap(({ files = [] }) => files).length;
+      if (count > taken) throw new ModelFailure('refused', { code: 'model_error', status: 400, recoverable: false });
+    };
+    const onFewer = async (...report: unknown[]) => void reports.push(report);
+    const transcript = [promptOf(3), ...results, promptOf(5)];
+    await askWithResultFiles(work as unknown as ExchangeAttempt, transcript, {
+      window: WINDOW,
+      keeps_context,
+      ask,
+      onFewer,
+    }).catch(() => {});
+    return { sent, reports };
+  }
+  const WITHOUT = [
+    ['Look 3\n\n[image-3.png is not shown]', 0],
+    ['Look 5', 1],
+  ];
+  const WITH = [
+    ['Look 3', 1],
+    ['Look 5', 1],
+  ];
+
+  it('is asked again with their names, and with the files of its own prompt', async () => {
+    expect(await askWith(2)).toEqual({ sent: [WITH], reports: [] });
+    expect(await askWith(1)).toEqual({ sent: [WITH, WITHOUT], reports: [['none', true]] });
+    expect(await askWith(0)).toEqual({ sent: [WITH, WITHOUT], reports: [['none', true]] });
+  });
+
+  it('is asked without sounds of tools before', async () => {
+    const results = [{ ...resultOf(1, [fileOf('audio/wav')]), turn: 3 }];
+    const { sent, reports } = await askWith(1, { results });
+    expect(sent).toHaveLength(3);
+    expect(reports).toEqual([
+      ['images', false],
+      ['none', true],
+    ]);
+  });
+
+  it('gets their names at once if the provider takes texts only', async () => {
+    expect(await askWith(1, { keeps_context: true })).toEqual({ sent: [WITHOUT], reports: [] });
+  });
+});
+
+it('a result is shown with its own files, also if a call of an earlier turn has the same id', async () => {
+  const shots = [3, 5].map((turn) => ({ ...resultOf(1, [{ ...fileOf('image/png'), id: `shot ${turn}` }]), turn }));
+  const loadResultFiles = async (files: readonly AttachedFile[]) =>
+    files.map((file) => ({ ...file, content: Buffer.from(file.id) }));
+  const work = { ports: { file_takers: new Map(), loadResultFiles }, run: { task_id: 'run', owner: 'alice' } };
+  const ask = async (transcript: SentMessage[]) =>
+    transcript.map(({ turn, files }) => [turn, files?.map(({ data }) => atob(data))]);
+  const options = { window: WINDOW, keeps_context: false, ask, onFewer: async () => {} };
+  const sent = await askWithResultFiles(work as unknown as ExchangeAttempt, [...shots, resultOf(2)], options);
+  expect(sent).toEqual([
+    [3, ['shot 3']],
+    [5, ['shot 5']],
+    [undefined, undefined],
+  ]);
+});
+
 it('a model is shown the newest files, of types that models take, up to a size', () => {
   const many = Array.from({ length: 8 }, (_, number) => resultOf(number, [fileOf('image/png'), fileOf('audio/mpeg')]));
   const odd = resultOf(9, [fileOf('image/svg+xml'), fileOf('application/zip'), fileOf('image/png', 50_000_000)]);
   const shown = (kinds: ShownKinds, window = WINDOW) => listShownFiles([...many, odd], { kinds, window });
   expect(shown('all')).toHaveLength(10);
-  expect(shown('all').at(0)?.call_id).toBe('1-3');
+  expect(shown('all').at(0)?.result.call_id).toBe('1-3');
   expect(shown('images')).toHaveLength(8);
   expect(shown('none')).toEqual([]);
 });
 
 it('a model is shown as many files as fit into a part of its window', () => {
   const images = Array.from({ length: 8 }, (_, number) => resultOf(number, [fileOf('image/png')]));
-  expect(listShownFiles(images, { kinds: 'all', window: 16_000 }).map(({ call_id }) => call_id)).toEqual(['1-6', '1-7']);
+  expect(listShownFiles(images, { kinds: 'all', window: 16_000 }).map(({ result }) => result.call_id)).toEqual(['1-6', '1-7']);
   expect(listShownFiles(images, { kinds: 'all', window: 4_096 })).toEqual([]);
 });
 

@@ -56,7 +56,7 @@ async function fitMessages(
       file_takers: new Map(),
       now: () => 'now',
     },
-    run: { task_id: 't', attachments: attachments ?? null, ...usage, ...spent },
+    run: { task_id: 't', attachments: attachments ?? null, thread_turn: null, earlier: [], messages: [], ...usage, ...spent },
     definition: { model: 'm', settings: { infinite_session: true, tsv_tool_results: false, caveman: false, ...settings } },
     step: messages.length,
     selected: { keeps_context, runtime: { exchange }, prices: { by: { input: 1_000_000, output: 0 } } },
@@ -125,6 +125,51 @@ describe('a transcript that fills most of its window', () => {
       ...rounds(20),
     ]);
     expect(fitted.transcript.slice(0, 3).map(({ kind }: TranscriptMessage) => kind)).toEqual(['context', 'prompt', 'summary']);
+  });
+
+  it('keeps fewer rounds if the prompt came with files', async () => {
+    const keptWith = async (attachments: object[]) => {
+      const { fitted } = await fitMessages([message({}), ...rounds(20)], { attachments });
+      return [fitted.transcript.filter(({ kind }: TranscriptMessage) => kind === 'reply').length, fitted.tokens];
+    };
+    // Each round takes 504 tokens; the prompt and the summary, 6 and 21.
+    expect(await keptWith([])).toEqual([7, 7 * 504 + 27]);
+    expect(await keptWith([{ media_type: 'text/plain', size: 4 * 1_009 }])).toEqual([5, 5 * 504 + 27 + 1_009]);
+  });
+
+  it('of several turns keeps what the last one was asked, and may lose a whole turn before it', async () => {
+    const kindsOf = (messages: TranscriptMessage[]) => messages.map(({ turn, kind }) => `${turn} ${kind}`);
+    const turn = (number: number, count: number) => [message({}), ...rounds(count)].map((one) => ({ ...one, turn: number }));
+    const spent = { thread_turn: 2 };
+    const { fitted, entries } = await fitMessages([...turn(1, 13), ...turn(2, 5)], { spent });
+    expect(kindsOf(fitted.transcript)).toEqual([
+      ...['1 prompt', '1 summary', '1 reply', '1 reply', '2 prompt'],
+      ...Array.from({ length: 5 }, () => '2 reply'),
+    ]);
+    expect(entries[0]).toMatchObject({
+      // It stands in the turn before, and is kept with the run that made it.
+      message: { kind: 'summary', step: 0, position: 200_000, extra: { turn: 1, step: 11, position: 200_000 } },
+      events: [{ data: { messages: 11 } }, {}],
+    });
+    const whole = await fitMessages([...turn(1, 17), ...turn(2, 7)], { spent });
+    expect(kindsOf(whole.fitted.transcript)).toEqual(['2 summary', '2 prompt', ...Array.from({ length: 7 }, () => '2 reply')]);
+    expect(whole.entries[0]).toMatchObject({
+      message: { turn: 2, step: 0, position: -3 },
+      events: [{ data: { messages: 18 } }, {}],
+    });
+  });
+
+  it('counts the files of an earlier turn among what stays of it', async () => {
+    const turn = (number: number, count: number) => [message({}), ...rounds(count)].map((one) => ({ ...one, turn: number }));
+    const placeWith = async (size: number) => {
+      const earlier = [{ turn: 1, attachments: [{ media_type: 'text/plain', size }] }];
+      const { entries } = await fitMessages([...turn(1, 13), ...turn(2, 5)], { spent: { thread_turn: 2, earlier } });
+      const { turn: of, step } = entries[0].message.extra ?? entries[0].message;
+      return [of, step];
+    };
+    // Of 4,000 tokens, 5 rounds take 2,520, and a round of the first turn and its prompt 510 more.
+    expect(await placeWith(4 * 970)).toEqual([1, 12]);
+    expect(await placeWith(4 * 971)).toEqual([2, 0]);
   });
 
   it('is left to another attempt that has taken over', async () => {

@@ -34,6 +34,9 @@ export const getOwnSchedule = ({ scheduledAgents }: Pick<Store, 'scheduledAgents
 export const getOwnSession = ({ chat }: Pick<Store, 'chat'>) =>
   getOwn({ noun: 'chat session', find: chat.find, getOwner: ({ owner }) => owner });
 
+export const getOwnThread = ({ threads }: Pick<Store, 'threads'>) =>
+  getOwn({ noun: 'thread', find: threads.find, getOwner: ({ owner }) => owner });
+
 export const getOwnAlert = ({ alerts }: Pick<Store, 'alerts'>) =>
   getOwn({ noun: 'alert', find: alerts.find, getOwner: ({ owner }) => owner });
 

@@ -70,7 +70,7 @@ export async function startRun(
   const { key: owner, login: owner_login, access_token } = caller;
   const target = await resolveModel(services.store, model, caller);
   const attachments = await services.attach(files, owner);
-  const workflow_id = target.workflow ? target.workflow.id : await createRunWorkflow(services.store, target.agent, caller);
+  const workflow_id = target.workflow ? target.workflow.id : await createRunWorkflow(services.store, target.agent, { caller });
   const task_id = reserved_id ?? uuid();
   const order = {
     ...asked,
@@ -108,12 +108,18 @@ export async function resolveModel(store: Store, model: string, caller: Caller) 
   throw new AppError('not_found', message, { code: 'model_not_found' });
 }
 
-async function createRunWorkflow(store: Store, agent: { id: string; name: string }, caller: Caller): Promise<string> {
+/** Creates a workflow for one run, or for one thread, that names an agent. */
+export async function createRunWorkflow(
+  store: Store,
+  agent: { id: string; name: string },
+  { caller, remember = 'none' }: { caller: Caller; remember?: 'none' | 'thread' },
+): Promise<string> {
   const values = WorkflowCreate.parse({
     agent_id: agent.id,
     title: `${agent.name} (API)`,
     output_format: 'markdown',
     max_turns: API_TURNS,
+    remember,
   });
   const new_workflow = { ...values, single_use: true, owner: caller.key, owner_login: caller.login };
   return (await store.workflows.create(new_workflow)).id;

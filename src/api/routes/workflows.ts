@@ -11,7 +11,7 @@ import type { Schedules } from '../../temporal/client/schedules.ts';
 import type { Dispatch } from '../../temporal/start/orders.ts';
 import { findModelUse, listEffortWarnings, listWorkflowModelWarnings } from '../checks/model-warnings.ts';
 import { createTokenChecks } from '../checks/needs.ts';
-import { getOwnWorkflow } from '../checks/owned.ts';
+import { getOwnThread, getOwnWorkflow } from '../checks/owned.ts';
 import type { LimitChecks } from '../checks/priced-limits.ts';
 import { listReferenceErrors } from '../checks/references.ts';
 import { listToolTokenWarnings } from '../checks/tool-tokens.ts';
@@ -143,11 +143,12 @@ async function settleQueue(
   if (requested_state === 'active') await dispatch.resumeQueue(id);
 }
 
-/** Gives a run that is paused on its budget the workflow's new budget; any other run keeps the one it started with. */
-async function raiseBudget({ store, engine }: Services, { active_task_id, budget }: WiredWorkflow): Promise<void> {
-  if (!active_task_id || (await store.tasks.find(active_task_id))?.status !== 'waiting') return;
-  await store.tasks.setBudget(active_task_id, budget);
-  await engine.raise(active_task_id);
+/** Gives the runs that are paused, of which each thread may have one, the workflow's new budget; others keep the one they started with. */
+async function raiseBudget({ store, engine }: Services, { id, budget }: WiredWorkflow): Promise<void> {
+  for (const task_id of await store.tasks.listWaitingIds(id)) {
+    await store.tasks.setBudget(task_id, budget);
+    await engine.raise(task_id);
+  }
 }
 
 function skillRoutes(
@@ -180,7 +181,8 @@ function runRoutes(api: Api, { store, attach, following, dispatch }: Services): 
   mount(api, workflows.prompt, async ({ params: { id }, body, reserved_id: task_id, note, warn }, caller) => {
     const { prompt = JSON.stringify(body.request), reasoning_effort, on_busy } = body;
     const { key: owner, login: owner_login, access_token } = caller;
-    if (reasoning_effort) warn(...listEffortWarnings(await findModelUse(store, await getOwn(id, caller)), reasoning_effort));
+    const workflow = await getOwn(id, caller);
+    if (reasoning_effort) warn(...listEffortWarnings(await findModelUse(store, workflow), reasoning_effort));
     const order = {
       task_id,
       workflow_id: id,
@@ -192,6 +194,7 @@ function runRoutes(api: Api, { store, attach, following, dispatch }: Services): 
       attachments: await attach(parseAttachments(body.attachments), owner),
       reasoning_effort,
       on_busy,
+      thread_id: await findThread(store, { workflow, thread_id: body.thread_id }, caller),
       trigger: 'prompt',
     };
     const { warnings, ...new_run } = await dispatch.prompt(order);
@@ -219,6 +222,24 @@ function runRoutes(api: Api, { store, attach, following, dispatch }: Services): 
     const event_stream = await followAfterLook(following, { ...place, look }, signal);
     return event_stream && toFrames(event_stream);
   });
+}
+
+/** Returns the thread of which a prompt is a turn: the one that it names, or a new one, if its workflow has threads. */
+async function findThread(
+  store: Store,
+  { workflow, thread_id }: { workflow: WiredWorkflow; thread_id: string | undefined },
+  caller: Caller,
+): Promise<string | undefined> {
+  const refuse = (message: string) => unprocessable([{ path: 'thread_id', message }]);
+  if (workflow.remember === 'none') {
+    if (thread_id === undefined) return undefined;
+    throw refuse('This workflow has no threads; set its `remember` to thread, or leave thread_id out');
+  }
+  if (thread_id === undefined) return 'new';
+  const thread = await getOwnThread(store)(thread_id, caller);
+  if (thread.workflow_id !== workflow.id)
+    throw refuse(`This thread belongs to the workflow ${thread.workflow_id}; send the prompt there`);
+  return thread_id;
 }
 
 /** Returns the URL of the event log that one run's stream reads. */

@@ -5,6 +5,7 @@ const TAG_GROUPS: { name: string; tags: Record<string, string> }[] = [
     tags: {
       Workflows: 'An agent bound to the settings of its runs. Send it a prompt, follow its events, halt it.',
       Tasks: 'One prompt and its run: status, answer, usage, steps. Approve, answer, fork or halt it.',
+      Threads: 'Conversations whose turns are runs: each one knows those before it.',
       Chat: 'Conversations with an agent, streamed word by word.',
       'Scheduled agents': 'Prompts that are sent to a workflow at intervals or by cron.',
       Attachments: 'Files that a model is given with a prompt.',

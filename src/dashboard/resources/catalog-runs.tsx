@@ -69,6 +69,7 @@ export const WORKFLOWS: EditableScreen = {
     },
     budget: { control: 'nested', nested: () => Budget },
     on_busy: { label: 'If a run is in progress' },
+    remember: { label: 'Earlier prompts' },
     on_inactive: { label: 'Waiting prompts when switched off' },
     // Only runs set the other values.
     status: {
@@ -89,6 +90,7 @@ export const WORKFLOWS: EditableScreen = {
         'output_schema',
         'max_turns',
         'reasoning_effort',
+        'remember',
         'on_busy',
         'on_inactive',
         'infinite_session',

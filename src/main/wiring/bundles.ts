@@ -92,7 +92,7 @@ async function describeRuntime(core: BundleServices, definition: Definition, { t
 const nowhere = () => Promise.reject(new Error('Nothing is connected to'));
 const NOWHERE = { fetch: nowhere, installationFetch: nowhere, deadlines: { total_ms: 0, silence_ms: null } };
 
-function toContent({ task, steps, messages, calls, events }: RunRecord) {
+function toContent({ task, steps, messages, calls, events, earlier }: RunRecord) {
   const fork_step = task.fork_step ?? 0;
   const findStep = (at: Date) => steps.findLast(({ started_at }) => started_at <= at)?.step ?? 0;
   const resultText = (step: number, position: number) =>
@@ -116,5 +116,6 @@ function toContent({ task, steps, messages, calls, events }: RunRecord) {
         .map((call) => ({ ...call, result: resultText(step, call.position) })),
     })),
     transcript: messages.map((message) => ({ ...message, told_at: findStep(message.created_at) })),
+    ...(earlier.length > 0 ? { earlier } : {}),
   };
 }

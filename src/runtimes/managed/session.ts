@@ -4,6 +4,7 @@ import type {
   BetaManagedAgentsSessionEvent as ListedEvent,
   BetaManagedAgentsStreamSessionEvents as SessionEvent,
 } from '@anthropic-ai/sdk/resources/beta/sessions/events';
+import { formatEarlierTurns } from '../../domain/earlier-turns.ts';
 import { ModelFailure } from '../../domain/model-failure.ts';
 import type { TranscriptMessage } from '../../domain/transcript.ts';
 import { noModel } from '../failures.ts';
@@ -163,24 +164,29 @@ async function untilRest(
   throw new ModelFailure('The stream of the session broke off', { code: 'model_stream_cut', recoverable: true });
 }
 
-/** The entries since the last reply that were not yet sent to the session. */
+/** The entries since the last reply of the turn that were not yet sent to the session, which begins with the earlier turns as a text. */
 function dueEvents({ transcript }: Exchange, new_events: ListedEvent[]): Sent[] {
-  const at = transcript.findLastIndex(({ kind }) => kind === 'reply');
-  const reply = transcript[at];
+  const { turn } = transcript.at(-1) ?? {};
+  const own_messages = transcript.filter((message) => message.turn === turn);
+  const at = own_messages.findLastIndex(({ kind }) => kind === 'reply');
+  const reply = own_messages[at];
+  const earlier = at < 0 ? formatEarlierTurns(transcript.filter((message) => message.turn !== turn)) : null;
   const ids = (reply?.extra as { tool_use_ids?: string[] } | null)?.tool_use_ids ?? [];
   const idOf = new Map((reply?.tool_calls ?? []).map(({ call_id }, index) => [call_id, ids[index]]));
   const answered_ids = new Set(
     new_events.flatMap((event) => (event.type === 'user.custom_tool_result' ? event.custom_tool_use_id : [])),
   );
   const texts = new_events.flatMap((event) => (event.type === 'user.message' ? blockText(event.content) : []));
-  return transcript.slice(at + 1).flatMap(({ role, kind, content, call_id }: TranscriptMessage): Sent[] => {
+  const toText = (text: string): Sent[] =>
+    texts.includes(text) ? [] : [{ type: 'user.message', content: [{ type: 'text', text }] }];
+  const own_events = own_messages.slice(at + 1).flatMap(({ role, kind, content, call_id }: TranscriptMessage): Sent[] => {
     if (role === 'tool') {
       const id = idOf.get(call_id!);
       return id && !answered_ids.has(id) ? [toResultEvent(id, content, kind === 'denial')] : [];
     }
-    if (role === 'assistant' || kind === 'summary' || texts.includes(content)) return [];
-    return [{ type: 'user.message', content: [{ type: 'text', text: content }] }];
+    return role === 'assistant' || kind === 'summary' ? [] : toText(content);
   });
+  return [...(earlier === null ? [] : toText(earlier)), ...own_events];
 }
 
 const blockText = (content: readonly { type: string; text?: string }[]) => content.map(({ text }) => text).join('');

@@ -1,5 +1,6 @@
 import { hasRun, statement } from '../database/statement.ts';
 import { LIVE, WAITS } from './runs.sql.ts';
+import { HOLDER, IN_LANE } from './tasks.sql.ts';
 
 /** Parks a run whose record is behind, once for each of its executions. Takes locks in the order of runs.sql.ts. */
 export const parkBehind = statement(
@@ -40,7 +41,7 @@ export const decideContinuity = statement(
         restored_at = CASE WHEN :decision = 'resume' THEN coalesce(restored_at, now()) ELSE restored_at END,
         record_behind = CASE WHEN :decision = 'resume' THEN NULL ELSE record_behind END,
         status = CASE WHEN :decision = 'resume' AND NOT EXISTS (
-          SELECT 1 FROM workflows WHERE id = :workflow_id AND active_task_id = :task_id) THEN 'pending' ELSE status END
+          SELECT 1 FROM ${IN_LANE} WHERE t.id = :task_id AND ${HOLDER} = t.id) THEN 'pending' ELSE status END
       WHERE id = :task_id AND status = 'waiting' AND record_behind IS NOT NULL AND continuity IS NULL
         AND (:decision = 'fail' OR EXISTS (SELECT 1 FROM definitions WHERE hash = definition_hash)) RETURNING 1)
     SELECT append_events(:workflow_id, :task_id, :events) AS last FROM run`,

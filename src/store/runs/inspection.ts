@@ -1,10 +1,13 @@
 import type { LogName } from '../../contracts/log-events.ts';
 import type { ToolCallRecord } from '../../contracts/tasks.ts';
 import type { TASK_STATUSES } from '../../domain/statuses.ts';
+import type { EarlierMessage } from '../../domain/thread.ts';
 import { toShownCost } from '../../domain/usage.ts';
 import type { PrismaClient, TaskMessage, TaskStep, ToolCall } from '../../generated/prisma/client.ts';
+import { rowsWithin } from '../database/database.ts';
 import { wire, wireAs } from '../database/page.ts';
 import { findLogs, findLogsAndStatuses, findStatuses } from './recorded-events.ts';
+import { earlierMessages } from './threads.sql.ts';
 import { buildTimeline, mergeFlags, sumWaitingMs, TIMED_LOGS, type TimelineSpan } from './timeline.ts';
 
 const REPORTED = [
@@ -31,14 +34,15 @@ export function inspectionStore(prisma: PrismaClient) {
     /** Returns everything stored about a run's steps, with the events about guardrails, budgets and its fork. */
     async record(task_id: string) {
       const order = [{ step: 'asc' as const }, { position: 'asc' as const }];
-      const [task, steps, messages, calls, events] = await Promise.all([
+      const [task, steps, messages, calls, events, [context]] = await Promise.all([
         prisma.task.findUniqueOrThrow({ where: { id: task_id } }),
         prisma.taskStep.findMany({ where: { task_id }, orderBy: { step: 'asc' } }),
         prisma.taskMessage.findMany({ where: { task_id }, orderBy: order }),
         prisma.toolCall.findMany({ where: { task_id }, orderBy: order, omit: QUESTIONS }),
         findLogs(prisma, task_id, REPORTED),
+        rowsWithin<{ earlier: EarlierMessage[] }>(prisma, earlierMessages({ task_id })),
       ]);
-      return { task, steps, messages, calls, events };
+      return { task, steps, messages, calls, events, earlier: context!.earlier };
     },
     /** Returns each step, or only one, with its input to the model, the reply, and the calls of that reply. */
     async steps(task_id: string, only?: number) {

@@ -4,6 +4,17 @@ import type { Definition } from '../../domain/definition.ts';
 import type { VersionConfig } from '../resources/versions.ts';
 import type { NewItems } from './conversations.ts';
 import type { Evaluated, Seed } from './forks.ts';
+
+/** Where a task stands in a conversation. */
+export interface TurnPlace {
+  /** The thread of which it is a turn; null: of none, as a fork, which still reads the turns before. */
+  thread_id: string | null;
+  /** True if the task begins the thread. */
+  is_new?: true | undefined;
+  /** The turn that it follows, and its number; task null and 0: it is a first one. Absent: the last of the branch in use. */
+  follows?: { task_id: string | null; turn: number } | undefined;
+}
+
 export interface NewTask {
   task_id: string;
   workflow_id: string;
@@ -16,6 +27,8 @@ export interface NewTask {
   attachments?: readonly AttachedFile[] | undefined;
   /** The items that its run adds to a conversation; absent: it continues none. */
   turn?: NewItems | undefined;
+  /** Its place in a conversation; absent: it has none. */
+  place?: TurnPlace | undefined;
   definition: Definition;
   /**
    * The settings of the workflow and its agent; null: unknown, as for a fork. They are stored with the version that belongs to

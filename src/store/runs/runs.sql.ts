@@ -53,6 +53,7 @@ export const openRun = statement(
       coalesce((SELECT json_agg(json_build_object('step', m.step, 'position', m.position, 'role', m.role, 'kind', m.kind,
           'content', m.content, 'tool_calls', m.tool_calls, 'call_id', m.call_id, 'extra', m.extra) ORDER BY m.step, m.position)
         FROM task_messages m WHERE m.task_id = t.id), '[]'::json) AS messages,
+      t.thread_turn, CASE WHEN t.previous_task_id IS NULL THEN '[]'::json ELSE earlier_messages(t.id, false) END AS earlier,
       coalesce((SELECT json_agg(json_build_object('call_id', c.call_id, 'name', c.name) ORDER BY c.position)
         FROM tool_calls c WHERE c.task_id = t.id AND c.step = :step), '[]'::json) AS calls
     FROM tasks t LEFT JOIN task_steps s ON s.task_id = t.id AND s.step = :step

@@ -5,6 +5,7 @@ import type { NamedWindow } from '../../domain/context-window.ts';
 import type { ToolEffect } from '../../domain/effects.ts';
 import type { FallbackState, RunFallback } from '../../domain/fallback.ts';
 import type { PlannedCall } from '../../domain/run-loop.ts';
+import type { ThreadContext } from '../../domain/thread.ts';
 import type { ModelCall, TranscriptMessage } from '../../domain/transcript.ts';
 import type { Usage } from '../../domain/usage.ts';
 import type { NewEvent } from '../../events/task-events.ts';
@@ -16,7 +17,7 @@ import type { Publish } from './settlement.ts';
 import { createSettle } from './settlement.ts';
 
 /** A task at one of its steps, as activities see it. */
-export interface OpenRun extends Usage {
+export interface OpenRun extends Usage, ThreadContext {
   task_id: string;
   workflow_id: string;
   owner: string;

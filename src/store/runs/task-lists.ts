@@ -12,6 +12,7 @@ export interface TaskFilter {
   workflow_id?: string | undefined;
   agent_id?: string | undefined;
   scheduled_agent_id?: string | undefined;
+  thread_id?: string | undefined;
   error_code?: string | undefined;
   model?: string | undefined;
   /** The name of a tool that the run called. */
@@ -129,9 +130,10 @@ export const errorGroups = (pool: pg.Pool, filter: TaskFilter): Promise<CountedE
   );
 
 function conditions({ q, since, until, min_cost, max_cost, version, tool, ...same }: TaskFilter): Prisma.Sql[] {
-  const { owner, status, error_code, model, trigger, definition_hash, workflow_id, agent_id, scheduled_agent_id } = same;
+  const { owner, status, error_code, model, trigger, definition_hash, workflow_id, agent_id, scheduled_agent_id, thread_id } =
+    same;
   const texts = Object.entries({ owner, status, error_code, model, trigger, definition_hash });
-  const ids = Object.entries({ workflow_id, agent_id, scheduled_agent_id });
+  const ids = Object.entries({ workflow_id, agent_id, scheduled_agent_id, thread_id });
   return [
     ...texts.flatMap(([name, value]) => (value === undefined ? [] : [Prisma.sql`${Prisma.raw(name)} = ${value}`])),
     ...ids.flatMap(([name, value]) => (value === undefined ? [] : [Prisma.sql`${Prisma.raw(name)} = ${value}::uuid`])),

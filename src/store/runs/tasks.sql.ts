@@ -1,15 +1,20 @@
-import { statement } from '../database/statement.ts';
+import { hasRun, statement } from '../database/statement.ts';
 import { LIVE } from './runs.sql.ts';
 
 /** The columns that the row of a new task gives; all others have their defaults, or are decided as it is written. */
 export const NEW_TASK = [
   ...['id', 'workflow_id', 'workflow_title', 'owner', 'owner_login', 'agent_id', 'agent_name', 'model', 'definition_hash'],
   ...['prompt', 'prompt_parts', 'attachments', 'on_busy', 'trigger', 'scheduled_agent_id', 'caller_token', 'caller_key_id'],
-  ...['service_key_id', 'created_at'],
+  ...['service_key_id', 'created_at', 'thread_id'],
 ] as const;
 
+/** A task with its workflow and its thread, if it has one, and the task that holds the lane of both. */
+export const IN_LANE = 'tasks t JOIN workflows w ON w.id = t.workflow_id LEFT JOIN threads h ON h.id = t.thread_id';
+export const HOLDER = 'CASE WHEN t.thread_id IS NULL THEN w.active_task_id ELSE h.active_task_id END';
+
 /**
- * Writes a pending task, whose row is `task`, and the workflow's lane, counters and version with it. If the owner has :most_open tasks
+ * Writes a pending task, whose row is `task`, and its lane, the workflow's counters and version with it. A task of a thread follows the last
+ * turn of its branch in use, unless the row names its turn and the one before it. If the owner has :most_open tasks
  * that have not ended, nothing is written, and the row names no holder.
  *
  * A version is new as of the start of the statement: two first runs at once record one, and the other's number is not given to any. The
@@ -17,25 +22,45 @@ export const NEW_TASK = [
  */
 export const createTask = statement(
   'create_task',
-  ['task', 'definition', 'config', 'version_id', 'is_trial', 'due_at', 'most_open', 'events'],
+  ['task', 'new_thread', 'definition', 'config', 'version_id', 'is_trial', 'due_at', 'most_open', 'events'],
   `WITH given AS MATERIALIZED (SELECT * FROM jsonb_populate_record(NULL::tasks, :task::jsonb)),
     room AS (
       SELECT :most_open::int IS NULL OR count(*) < :most_open AS is_left
       FROM (SELECT 1 FROM tasks WHERE owner = (SELECT owner FROM given) AND status IN (${LIVE}) LIMIT :most_open) open),
     known AS (
       SELECT FROM workflow_versions v, given WHERE v.workflow_id = given.workflow_id AND v.definition_hash = given.definition_hash),
-    lane AS (
-      UPDATE workflows w SET active_task_id = coalesce(w.active_task_id, given.id), task_count = w.task_count + 1,
-        accepted_tasks = w.accepted_tasks + 1,
-        newest_interrupt = CASE WHEN given.on_busy = 'interrupt' THEN w.accepted_tasks + 1 ELSE w.newest_interrupt END,
+    thread AS MATERIALIZED (
+      SELECT h.active_task_id, h.head_task_id FROM threads h, given
+      WHERE h.id = given.thread_id AND h.workflow_id = given.workflow_id FOR NO KEY UPDATE OF h),
+    home AS (
+      UPDATE workflows w SET task_count = w.task_count + 1, accepted_tasks = w.accepted_tasks + 1,
         last_task_id = given.id, last_task_status = 'pending', last_task_at = given.created_at,
-        current_turn = CASE WHEN w.active_task_id IS NULL THEN 0 ELSE w.current_turn END,
-        status = CASE WHEN w.active_task_id IS NULL THEN 'running' ELSE w.status END,
+        active_task_id = CASE WHEN given.thread_id IS NULL THEN coalesce(w.active_task_id, given.id) ELSE w.active_task_id END,
+        newest_interrupt = CASE WHEN given.on_busy = 'interrupt' AND given.thread_id IS NULL THEN w.accepted_tasks + 1 ELSE w.newest_interrupt END,
+        current_turn = CASE WHEN w.active_task_id IS NULL AND given.thread_id IS NULL THEN 0 ELSE w.current_turn END,
+        status = CASE WHEN w.active_task_id IS NULL AND given.thread_id IS NULL THEN 'running' ELSE w.status END,
         version_count = w.version_count + CASE WHEN w.single_use OR :is_trial OR EXISTS (SELECT FROM known) THEN 0 ELSE 1 END
-      FROM given
-      WHERE w.id = given.workflow_id AND w.status <> 'inactive' AND (w.active_task_id IS NULL OR given.on_busy <> 'reject')
+      FROM given LEFT JOIN thread ON true
+      WHERE w.id = given.workflow_id AND w.status <> 'inactive'
+        AND (given.on_busy <> 'reject' OR CASE WHEN given.thread_id IS NULL THEN w.active_task_id ELSE thread.active_task_id END IS NULL)
+        AND (given.thread_id IS NULL OR :new_thread::jsonb IS NOT NULL OR EXISTS (SELECT FROM thread))
         AND NOT EXISTS (SELECT 1 FROM tasks WHERE id = given.id) AND (SELECT is_left FROM room)
-      RETURNING w.active_task_id AS holder, w.accepted_tasks, w.single_use, w.version_count),
+      RETURNING w.active_task_id, w.accepted_tasks, w.single_use, w.version_count),
+    joined AS (
+      UPDATE threads h SET active_task_id = coalesce(h.active_task_id, given.id), accepted_tasks = h.accepted_tasks + 1,
+        newest_interrupt = CASE WHEN given.on_busy = 'interrupt' THEN h.accepted_tasks + 1 ELSE h.newest_interrupt END,
+        head_task_id = given.id, updated_at = given.created_at
+      FROM given, home WHERE h.id = given.thread_id RETURNING h.active_task_id, h.accepted_tasks),
+    begun AS (
+      INSERT INTO threads (id, owner, owner_login, workflow_id, title, head_task_id, active_task_id, accepted_tasks, newest_interrupt,
+        created_at, updated_at)
+      SELECT given.thread_id, given.owner, given.owner_login, given.workflow_id, :new_thread::jsonb ->> 'title', given.id, given.id, 1,
+        CASE WHEN given.on_busy = 'interrupt' THEN 1 ELSE 0 END, given.created_at, given.created_at
+      FROM given, home WHERE :new_thread::jsonb IS NOT NULL AND NOT EXISTS (SELECT FROM thread) RETURNING active_task_id, accepted_tasks),
+    lane AS (
+      SELECT CASE WHEN given.thread_id IS NULL THEN home.active_task_id ELSE spot.active_task_id END AS holder,
+        coalesce(spot.accepted_tasks, home.accepted_tasks) AS accepted_tasks, home.single_use, home.version_count
+      FROM given, home LEFT JOIN (SELECT * FROM joined UNION ALL SELECT * FROM begun) spot ON true),
     definition AS (
       INSERT INTO definitions (hash, body) SELECT given.definition_hash, :definition::jsonb FROM given, lane ON CONFLICT DO NOTHING),
     version AS (
@@ -48,9 +73,11 @@ export const createTask = statement(
         SELECT (value::jsonb ->> 'restored_at')::timestamptz AS restored_at FROM installation_facts WHERE name = 'epoch') epoch
       WHERE restored_at > :due_at::timestamptz),
     task AS (
-      INSERT INTO tasks (${NEW_TASK.join(', ')}, lane_number, restored_at)
-      SELECT ${NEW_TASK.map((column) => `given.${column}`).join(', ')}, accepted_tasks, (SELECT restored_at FROM restore)
-      FROM given, lane RETURNING id, workflow_id)
+      INSERT INTO tasks (${NEW_TASK.join(', ')}, previous_task_id, thread_turn, lane_number, restored_at)
+      SELECT ${NEW_TASK.map((column) => `given.${column}`).join(', ')},
+        CASE WHEN given.thread_turn IS NULL THEN thread.head_task_id ELSE given.previous_task_id END,
+        coalesce(given.thread_turn, CASE WHEN given.thread_id IS NOT NULL THEN turn_after(thread.head_task_id) END), accepted_tasks, (SELECT restored_at FROM restore)
+      FROM given JOIN lane ON true LEFT JOIN thread ON true RETURNING id, workflow_id)
     SELECT holder, append_events(task.workflow_id, task.id, :events) AS last FROM lane, task
     UNION ALL SELECT NULL, NULL FROM room WHERE NOT is_left`,
 );
@@ -59,8 +86,8 @@ export const createdTask = statement(
   'created_task',
   ['task_id', 'workflow_id'],
   `SELECT t.id AS task_id, to_char(t.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS created_at,
-      coalesce(w.active_task_id, t.id) AS holder
-    FROM tasks t JOIN workflows w ON w.id = t.workflow_id WHERE t.id = :task_id AND w.id = :workflow_id`,
+      coalesce(${HOLDER}, t.id) AS holder
+    FROM ${IN_LANE} WHERE t.id = :task_id AND w.id = :workflow_id`,
 );
 
 export const secretsOfTask = statement(
@@ -88,34 +115,49 @@ export const discardTask = statement(
 
 export const settleLanes = statement('settle_lanes', [], `SELECT settle_lanes() AS freed`);
 
-const IN_QUEUE = `SELECT t.id AS task_id, t.owner AS principal FROM tasks t JOIN workflows w ON w.id = t.workflow_id
+const IN_QUEUE = `SELECT t.id AS task_id, t.owner AS principal FROM ${IN_LANE}
     WHERE t.workflow_id = :workflow_id AND t.status = 'pending'`;
-const SUPERSEDED = `t.on_busy = 'interrupt' AND coalesce(t.lane_number, 0) < w.newest_interrupt`;
+const SUPERSEDED = `t.on_busy = 'interrupt' AND coalesce(t.lane_number, 0) < coalesce(h.newest_interrupt, w.newest_interrupt)`;
 
 export const queuedTasks = statement('queued_tasks', ['workflow_id', 'limit'], `${IN_QUEUE} ORDER BY t.id DESC LIMIT :limit`);
 
 export const supersededTasks = statement('superseded_tasks', ['workflow_id'], `${IN_QUEUE} AND ${SUPERSEDED} ORDER BY t.id DESC`);
 
-/** The lane of a workflow that was switched off has nobody who could pass it on. */
-export const takeLane = statement(
-  'take_lane',
+/** Gives free lanes of a workflow, its threads' and its own, to the next task of each: a workflow that was switched off has nobody who could. */
+export const takeLanes = statement(
+  'take_lanes',
   ['workflow_id'],
-  `WITH free AS (
+  `WITH free_threads AS MATERIALIZED (
+      SELECT id FROM threads h WHERE workflow_id = :workflow_id AND active_task_id IS NULL
+        AND EXISTS (SELECT 1 FROM tasks p WHERE coalesce(p.thread_id, p.workflow_id) = h.id AND p.status = 'pending')
+      ORDER BY id FOR NO KEY UPDATE),
+    in_threads AS (
+      UPDATE threads h SET active_task_id = next_in_lane(h.id, h.id) FROM free_threads f
+      WHERE h.id = f.id AND next_in_lane(h.id, h.id) IS NOT NULL RETURNING h.active_task_id AS holder),
+    free AS (
       SELECT next_in_lane(:workflow_id, :workflow_id) AS next FROM workflows WHERE id = :workflow_id AND active_task_id IS NULL
-        AND status <> 'inactive' FOR NO KEY UPDATE)
-    UPDATE workflows w SET active_task_id = free.next, status = 'running' FROM free
-    WHERE w.id = :workflow_id AND free.next IS NOT NULL RETURNING w.active_task_id AS holder`,
+        AND status <> 'inactive' AND ${hasRun('in_threads')} FOR NO KEY UPDATE),
+    taken AS (
+      UPDATE workflows w SET active_task_id = free.next, status = 'running' FROM free
+      WHERE w.id = :workflow_id AND free.next IS NOT NULL RETURNING w.active_task_id AS holder)
+    SELECT holder FROM in_threads UNION ALL SELECT holder FROM taken`,
+);
+
+export const holderOfLane = statement(
+  'holder_of_lane',
+  ['task_id'],
+  `SELECT ${HOLDER} AS holder FROM ${IN_LANE} WHERE t.id = :task_id`,
 );
 
 /** A task that should have a run, with the data to start it again and the calls whose decisions it may have missed. */
 const UNFINISHED = `SELECT t.id AS task_id, t.workflow_id, t.owner_login AS owner, t.owner AS principal, t.trigger, t.agent_name AS agent, t.model, t.status, t.on_busy, t.turns, t.steps,
-      coalesce(t.workflow_title, t.workflow_id::text) AS workflow, t.definition_hash, w.active_task_id AS holder,
+      coalesce(t.workflow_title, t.workflow_id::text) AS workflow, t.definition_hash, ${HOLDER} AS holder,
       t.record_behind, t.behind_run_id, t.continuity,
       w.status = 'inactive' AND w.on_inactive = 'halt' AS switched_off, ${SUPERSEDED} AS superseded,
       ARRAY(SELECT c.call_id FROM tool_calls c WHERE c.task_id = t.id AND c.status LIKE 'waiting%' AND c.decision IS NOT NULL) AS decided,
       ARRAY(SELECT json_build_object('call_id', c.call_id, 'status', c.status, 'attempts', c.attempts)
         FROM tool_calls c WHERE c.task_id = t.id AND c.status NOT IN ('done', 'denied')) AS open_calls
-    FROM tasks t JOIN workflows w ON w.id = t.workflow_id
+    FROM ${IN_LANE}
     WHERE t.status IN (${LIVE})`;
 
 export const unfinishedTasks = statement(

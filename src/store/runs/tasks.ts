@@ -22,7 +22,7 @@ import { toWireTask } from './wired-task.ts';
 export interface CreatedTask {
   task_id: string;
   created_at: string;
-  /** The task that holds the workflow's lane: this one, or the one it waits for. */
+  /** The task that holds the lane: this one, or the one it waits for. */
   holder: string;
 }
 
@@ -128,13 +128,19 @@ export function taskStore({
       return (await prisma.task.findMany({ where, select: { id: true }, orderBy: { id: 'asc' } })).map(({ id }) => id);
     },
 
+    /** Lists the tasks of a workflow that wait for a person or a budget, oldest first: at most one of each lane. */
+    async listWaitingIds(workflow_id: string): Promise<string[]> {
+      const where = { workflow_id, status: 'waiting' };
+      return (await prisma.task.findMany({ where, select: { id: true }, orderBy: { id: 'asc' } })).map(({ id }) => id);
+    },
+
     /** Lists the tasks of a workflow that have not begun, newest first. */
     listQueued: (workflow_id: string, limit: number) => rows<TaskInQueue>(pool, sql.queuedTasks({ workflow_id, limit })),
     /** Lists the interrupting tasks of a workflow that have not begun although a newer one was accepted, newest first. */
     listSuperseded: (workflow_id: string) => rows<TaskInQueue>(pool, sql.supersededTasks({ workflow_id })),
-    /** Gives a free lane to the next task. Returns the task that then holds the lane, or null. */
-    takeLane: async (workflow_id: string): Promise<string | null> =>
-      (await row<{ holder: string | null }>(pool, sql.takeLane({ workflow_id })))?.holder ?? null,
+    /** Gives each free lane of a workflow and its threads to the next task. Returns the tasks that now hold one. */
+    takeLanes: async (workflow_id: string): Promise<string[]> =>
+      (await rows<{ holder: string }>(pool, sql.takeLanes({ workflow_id }))).map(({ holder }) => holder),
 
     /** Returns those of the ids whose tasks have ended. */
     async filterEnded(ids: string[]): Promise<string[]> {
@@ -161,11 +167,9 @@ export function taskStore({
       return (await row<{ holder: string | null }>(pool, query))?.holder ?? null;
     },
 
-    /** Returns the task that holds a workflow's lane; null: none does; undefined: there is no such workflow. */
-    async holder(workflow_id: string): Promise<string | null | undefined> {
-      const workflow = await prisma.workflow.findUnique({ where: { id: workflow_id }, select: { active_task_id: true } });
-      return workflow?.active_task_id;
-    },
+    /** Returns the task that holds the lane of a task; null: none does. */
+    holder: async (task_id: string): Promise<string | null> =>
+      (await row<{ holder: string | null }>(pool, sql.holderOfLane({ task_id })))?.holder ?? null,
 
     async list(query: TaskListQuery) {
       const page = await listTasks(pool, query);
@@ -214,6 +218,7 @@ function toTaskValues(task: NewTask, { created_at, keys }: { created_at: Date; k
   const definition_hash = (from ?? evaluated)?.definition_hash ?? hashDefinition(body);
   return {
     task: JSON.stringify(toTaskRow(task, { definition_hash, created_at, keys })),
+    new_thread: task.place?.is_new ? JSON.stringify({ title: toTitle(task.prompt) }) : null,
     definition: body,
     config: config && JSON.stringify(config),
     version_id: uuid(),
@@ -231,8 +236,8 @@ interface RowFacts {
 function toTaskRow(
   task: NewTask,
   { definition_hash, created_at, keys }: RowFacts,
-): Record<(typeof sql.NEW_TASK)[number], unknown> {
-  const { task_id, definition, attachments = [] } = task;
+): Record<(typeof sql.NEW_TASK)[number] | 'previous_task_id' | 'thread_turn', unknown> {
+  const { task_id, definition, attachments = [], place } = task;
   const caller = task.caller_token === null ? null : keys.seal(task.caller_token, callerContext(task_id));
   return {
     id: task_id,
@@ -254,11 +259,18 @@ function toTaskRow(
     caller_token: caller && toBytea(caller.sealed),
     caller_key_id: caller?.key_id ?? null,
     created_at,
+    thread_id: place?.thread_id ?? null,
+    previous_task_id: place?.follows?.task_id ?? null,
+    thread_turn: place?.follows ? place.follows.turn + 1 : null,
   };
 }
 
 /** Returns bytes as Postgres reads them from JSON. */
 const toBytea = (bytes: Uint8Array) => `\\x${Buffer.from(bytes).toString('hex')}`;
+
+const TITLE_CHARACTERS = 80;
+/** Returns the title of a thread that a message begins. */
+const toTitle = (message: string) => storable([...message.trim()].slice(0, TITLE_CHARACTERS).join('').trim());
 
 const EXCERPT = 200;
 

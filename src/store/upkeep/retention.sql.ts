@@ -69,14 +69,15 @@ export const lockTasks = statement(
 
 /**
  * Deletes ended tasks with everything that belongs to them, except their events. Keeps tasks that a fork or a delivery still
- * needs.
+ * needs, and the turns of a thread that was used since.
  */
 export const removeTasks = statement(
   'remove_tasks',
-  ['task_ids'],
+  ['task_ids', 'before'],
   `DELETE FROM tasks t WHERE id = ANY (:task_ids::uuid[]) AND status NOT IN (${LIVE})
       AND NOT EXISTS (SELECT 1 FROM tasks fork WHERE fork.forked_from = t.id)
       AND NOT EXISTS (SELECT 1 FROM webhook_deliveries d WHERE d.task_id = t.id AND d.status = 'pending')
+      AND NOT EXISTS (SELECT 1 FROM threads h WHERE h.id = t.thread_id AND h.updated_at >= :before)
     RETURNING id`,
 );
 
@@ -149,7 +150,8 @@ export const removeSingleUse = statement(
     gone AS (
       DELETE FROM workflows WHERE ctid = ANY (ARRAY(
         SELECT place FROM looked l WHERE active_task_id IS NULL AND NOT EXISTS (SELECT 1 FROM tasks t WHERE t.workflow_id = l.id)
-          AND NOT EXISTS (SELECT 1 FROM scheduled_agents s WHERE s.workflow_id = l.id))) RETURNING id),
+          AND NOT EXISTS (SELECT 1 FROM scheduled_agents s WHERE s.workflow_id = l.id)
+          AND NOT EXISTS (SELECT 1 FROM threads h WHERE h.workflow_id = l.id))) RETURNING id),
     memories AS (DELETE FROM memories m USING gone WHERE m.workflow_id = gone.id::text AND m.workflow_id <> '')
     SELECT count(*)::int AS looked, (SELECT count(*)::int FROM gone) AS removed,
       (SELECT id FROM looked ORDER BY id DESC LIMIT 1) AS id FROM looked`,
@@ -163,6 +165,19 @@ export const removeConversations = statement(
       SELECT ctid AS place, id, updated_at FROM conversations WHERE id < :before_id AND id > :after_id ORDER BY id LIMIT ${BATCH}),
     gone AS (
       DELETE FROM conversations WHERE ctid = ANY (ARRAY(SELECT place FROM looked WHERE updated_at < :before)) RETURNING 1)
+    SELECT count(*)::int AS looked, (SELECT count(*)::int FROM gone) AS removed,
+      (SELECT id FROM looked ORDER BY id DESC LIMIT 1) AS id FROM looked`,
+);
+
+/** Removes threads that were not used for that long and have no turn any more. */
+export const removeThreads = statement(
+  'remove_threads',
+  ['before', 'before_id', 'after_id'],
+  `WITH looked AS MATERIALIZED (
+      SELECT ctid AS place, id, updated_at FROM threads WHERE id < :before_id AND id > :after_id ORDER BY id LIMIT ${BATCH}),
+    gone AS (
+      DELETE FROM threads WHERE ctid = ANY (ARRAY(
+        SELECT place FROM looked l WHERE updated_at < :before AND NOT EXISTS (SELECT 1 FROM tasks t WHERE t.thread_id = l.id))) RETURNING 1)
     SELECT count(*)::int AS looked, (SELECT count(*)::int FROM gone) AS removed,
       (SELECT id FROM looked ORDER BY id DESC LIMIT 1) AS id FROM looked`,
 );

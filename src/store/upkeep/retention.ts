@@ -106,6 +106,7 @@ export function retentionStore({ pool }: Pick<Database, 'pool'>) {
         token_uses: walk((after) => sql.removeTokenUses(fromId(after))),
         secret_grants: walk((after) => sql.removeGrants(from(after))),
         single_use_workflows: walk((after) => sql.removeSingleUse(fromId(after))),
+        threads: walk((after) => sql.removeThreads({ before, ...fromId(after) })),
         conversations: walk((after) => sql.removeConversations({ before, ...fromId(after) })),
         definitions: walk(({ id }) => sql.removeDefinitions({ before, after_hash: id })),
         event_partitions: () => taking((on) => partition(on, 'events_lasting', before)),
@@ -171,7 +172,7 @@ async function tasks(on: Queryable, before: Date, after: SweepPlace): Promise<Sw
   const ids = (task_rows: { id: string }[]) => ({ task_ids: task_rows.map(({ id }) => id) });
   const locked = await rows<{ id: string }>(on, sql.lockTasks(ids(ended)));
   // A separate statement, so that it sees the forks made until the lock was granted.
-  const removed_rows = await rows<{ id: string }>(on, sql.removeTasks(ids(locked)));
+  const removed_rows = await rows<{ id: string }>(on, sql.removeTasks({ ...ids(locked), before }));
   await rows(on, events.removeEvents(ids(removed_rows)));
   return { removed: removed_rows.length, next: last };
 }

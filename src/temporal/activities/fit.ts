@@ -4,17 +4,20 @@ import {
   type Cut,
   findCompactionCut,
   formatForSummary,
-  isStanding,
+  getSummaryPosition,
+  listStanding,
+  replaceOlder,
   SUMMARY_INSTRUCTIONS,
-  SUMMARY_POSITION,
   sinceSummary,
   summaryMessage,
   transcriptSize,
 } from '../../domain/compaction.ts';
 import { type ContextWindow, estimateTokens } from '../../domain/context-window.ts';
 import type { Definition, ToolSpec } from '../../domain/definition.ts';
+import { listGivenFiles } from '../../domain/given-files.ts';
 import { dropCalls, ModelFailure } from '../../domain/model-failure.ts';
 import { type FileTakers, listShownFiles } from '../../domain/result-files.ts';
+import { toOwnSummary } from '../../domain/thread.ts';
 import { storable, type TranscriptMessage } from '../../domain/transcript.ts';
 import { shorterAsTsv } from '../../domain/tsv.ts';
 import { addUsage, followUsage, toPricing, toUsage } from '../../domain/usage.ts';
@@ -124,12 +127,14 @@ async function compact(
     signal,
   }: { window: number; summarised: number; may_stay_full: boolean; signal: AbortSignal },
 ): Promise<Fitted | null> {
-  const cut = findCompactionCut(read, window * KEPT - countFixed(work));
+  const measure = (messages: readonly TranscriptMessage[]) => countMessages(work, messages);
+  const fixed_tokens = countFixed(work) + fileTokens(work.run.attachments);
+  const cut = findCompactionCut(read, window * KEPT - fixed_tokens, measure);
   if (!cut) return null;
-  const rest = countFixed(work) + transcriptSize([...read.filter(isStanding), ...cut.recent]);
+  const rest = countFixed(work) + measure([...listStanding(read, cut), ...cut.recent]);
   if (may_stay_full && rest > window * (FULL - SUMMARY)) return null;
   const { summary, paid } = await summarise(work, cut, { most_tokens: window * summarised, signal });
-  return toFitted(work, [...read.filter(isStanding), summary, ...cut.recent], { paid, window });
+  return toFitted(work, replaceOlder(read, cut, summary), { paid, window });
 }
 
 function toFitted(work: FitWork, read: TranscriptMessage[], { paid, window }: { paid: OpenRun; window: number }): Fitted {
@@ -138,12 +143,16 @@ function toFitted(work: FitWork, read: TranscriptMessage[], { paid, window }: { 
   const transcript = read.map((message) => shortenMessage(message, { tsv_tool_results, caveman }));
   const kinds = ports.file_takers.get(run.task_id) ?? 'all';
   const shown_tokens = fileTokens(listShownFiles(read, { kinds, window }).map(({ file }) => file));
-  return { transcript, read, run: paid, window, tokens: countFixed(work) + shown_tokens + transcriptSize(transcript) };
+  return { transcript, read, run: paid, window, tokens: countFixed(work) + shown_tokens + countMessages(work, transcript) };
 }
 
 /** Estimates what a request takes besides its messages. */
-const countFixed = ({ run, instructions, tools }: FitWork): number =>
-  estimateTokens(instructions) + (tools.length > 0 ? estimateTokens(JSON.stringify(tools)) : 0) + fileTokens(run.attachments);
+const countFixed = ({ instructions, tools }: FitWork): number =>
+  estimateTokens(instructions) + (tools.length > 0 ? estimateTokens(JSON.stringify(tools)) : 0);
+
+/** Estimates what messages take, with the files that came with them. */
+const countMessages = ({ run }: FitWork, messages: readonly TranscriptMessage[]): number =>
+  transcriptSize(messages) + fileTokens(messages.flatMap((message) => listGivenFiles(message, run)));
 
 /** Returns a message in the shorter form that the workflow asks for; the stored message stays unchanged. */
 function shortenMessage(
@@ -194,8 +203,9 @@ interface Summarising {
   signal: AbortSignal;
 }
 
-async function writeSummary(work: FitWork, { older, step: last_step }: Cut, asking: Summarising) {
+async function writeSummary(work: FitWork, cut: Cut, asking: Summarising) {
   const { ports, run, definition, selected, step } = work;
+  const { older, turn, step: last_step } = cut;
   const { request, reservation, signal } = asking;
   const prompt: TranscriptMessage = {
     step: 0,
@@ -211,7 +221,8 @@ async function writeSummary(work: FitWork, { older, step: last_step }: Cut, aski
   const { text } = dropCalls(reply, 'writing the summary of its older messages');
   const content = summaryMessage(storable(text));
   const attempt_usage = toUsage(reply, toPricing(definition, selected.prices));
-  const summary: TranscriptMessage = { ...prompt, step: last_step, position: SUMMARY_POSITION, kind: 'summary', content };
+  const place = { turn, step: last_step, position: getSummaryPosition(cut) };
+  const summary: TranscriptMessage = { ...prompt, ...place, kind: 'summary', content };
   const { log, usage } = createTaskEvents(run.task_id, ports.now);
   const paid = { ...run, ...addUsage(run, attempt_usage) };
   const compacted = log('compaction', `${older.length} messages were replaced by a summary`, {
@@ -219,7 +230,13 @@ async function writeSummary(work: FitWork, { older, step: last_step }: Cut, aski
     messages: older.length,
     up_to_step: last_step,
   });
-  const entry = { step, message: summary, usage: attempt_usage, reservation, events: [compacted, usage(paid)] };
+  const entry = {
+    step,
+    message: toOwnSummary(summary, run),
+    usage: attempt_usage,
+    reservation,
+    events: [compacted, usage(paid)],
+  };
   if (!(await retryWhileDown(() => ports.runs.compact(run, entry), signal))) throw staleAttempt();
   settle(work, asking);
   return { summary, paid };

@@ -86,7 +86,6 @@ export function createDispatch({
     { task_id, holder }: CreatedTask,
   ): Promise<void> {
     const queued = holder !== task_id;
-    const { workflow_id } = order;
     try {
       const run = { task_id, queued, ...toRunRules(definition.settings), ...(state ? { state } : {}) };
       const labels = toLabels(order, definition);
@@ -99,12 +98,12 @@ export function createDispatch({
       if (await discard(task_id, order.requested_at)) throw error;
     }
     // The prompt is accepted. The reconciler repeats a signal that is lost here.
-    if (queued) await recheck(task_id, workflow_id).catch(() => {});
+    if (queued) await recheck(task_id).catch(() => {});
   }
 
   /** Checks a run that was started to wait: its lane may have become free, or its task may have ended, before it could be signalled. */
-  async function recheck(task_id: string, workflow_id: string): Promise<void> {
-    if ((await store.tasks.holder(workflow_id)) === task_id) await engine.proceed(task_id);
+  async function recheck(task_id: string): Promise<void> {
+    if ((await store.tasks.holder(task_id)) === task_id) await engine.proceed(task_id);
     else if (isTerminal((await store.tasks.find(task_id))?.status ?? 'halted')) await engine.halt(task_id);
   }
 
@@ -174,7 +173,8 @@ export function createDispatch({
       await endSuperseded(workflow_id)
         .then(() => halt(holder))
         .catch(() => {});
-    return { task_id, workflow_id, status: 'pending', prompt, created_at, warnings: listCapWarnings(caps) };
+    const thread_id = task.place?.thread_id ?? null;
+    return { task_id, workflow_id, thread_id, status: 'pending', prompt, created_at, warnings: listCapWarnings(caps) };
   }
 
   /** Does the whole work of a prompt in the owner's turn: reading its inputs is half of the work. */
@@ -221,12 +221,13 @@ export function createDispatch({
       const snapshot = await getSnapshot(order);
       const { definition, prompt, texts_to_admit, seed, state } = await planFork(store, order);
       await refuseUnpriced(order, definition);
-      const { attachments } = order.source;
+      const { attachments, thread_turn, previous_task_id } = order.source;
+      const follows = thread_turn === null ? undefined : { task_id: previous_task_id, turn: thread_turn - 1 };
       const texts = [...texts_to_admit, ...(await textsToAdmit(store, definition, attachments))];
       // The workflow's present guardrails may also refuse the texts.
       for (const rules of [definition, { ...definition, guardrails: snapshot.guardrails }])
         for (const text of texts) await admit(rules, text, order.owner);
-      return launch({ ...order, prompt, attachments, trigger: 'fork' }, { definition, seed, state }, snapshot);
+      return launch({ ...order, prompt, attachments, follows, trigger: 'fork' }, { definition, seed, state }, snapshot);
     }),
     async evaluate({ definition_hash, effects, ...order }) {
       const definition = await store.definitions.get(definition_hash);

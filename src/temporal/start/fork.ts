@@ -15,6 +15,9 @@ export interface ForkSource {
   prompt: string;
   attachments: readonly AttachedFile[];
   definition_hash: string;
+  /** Its place in a conversation; null: it has none. */
+  thread_turn: number | null;
+  previous_task_id: string | null;
 }
 
 export interface ForkAt {

@@ -10,7 +10,7 @@ const UNRUN = {
 } as const;
 
 interface QueuePorts {
-  store: { tasks: Pick<Store['tasks'], 'listQueued' | 'listSuperseded' | 'takeLane'> };
+  store: { tasks: Pick<Store['tasks'], 'listQueued' | 'listSuperseded' | 'takeLanes'> };
   engine: Engine;
   settle: Settle;
 }
@@ -42,10 +42,9 @@ export function laneQueue({ store, ...ports }: QueuePorts) {
     endQueue: async (workflow_id: string) => end(await store.tasks.listQueued(workflow_id, AT_ONCE), 'workflow_inactive'),
     /** Ends the interrupting tasks that a newer one follows. */
     endSuperseded: async (workflow_id: string) => end(await store.tasks.listSuperseded(workflow_id), 'superseded'),
-    /** Starts the next task of a workflow that was switched on again. */
+    /** Starts the next tasks of a workflow that was switched on again. */
     async resumeQueue(workflow_id: string): Promise<void> {
-      const next = await store.tasks.takeLane(workflow_id);
-      if (next) await ports.engine.proceed(next);
+      for (const next of await store.tasks.takeLanes(workflow_id)) await ports.engine.proceed(next);
     },
   };
 }

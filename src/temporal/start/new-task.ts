@@ -2,7 +2,7 @@ import type { Definition } from '../../domain/definition.ts';
 import type { LoopState } from '../../domain/run-loop.ts';
 import type { VersionConfig } from '../../store/resources/versions.ts';
 import type { Evaluated, Seed } from '../../store/runs/forks.ts';
-import type { NewTask } from '../../store/runs/new-task.ts';
+import type { NewTask, TurnPlace } from '../../store/runs/new-task.ts';
 import type { AskedOfRun } from '../../store/runs/pin.ts';
 
 export interface PromptOrder extends AskedOfRun, Pick<NewTask, 'prompt_parts' | 'attachments' | 'turn'> {
@@ -13,6 +13,10 @@ export interface PromptOrder extends AskedOfRun, Pick<NewTask, 'prompt_parts' | 
   owner_login: string;
   prompt: string;
   on_busy?: string | undefined;
+  /** The thread that it continues; `new`: it begins one, which has its id. Absent: none. */
+  thread_id?: string | undefined;
+  /** The turn that it follows; absent: the last one of the thread's branch in use, or none. */
+  follows?: TurnPlace['follows'];
   trigger: string;
   scheduled_agent_id?: string | null;
   /** The service key that asks for the run; absent or null: none. */
@@ -57,6 +61,7 @@ export function newTask(
     prompt_parts: order.prompt_parts,
     attachments: order.attachments,
     turn: order.turn,
+    place: toPlace(order),
     owner,
     owner_login,
     trigger,
@@ -72,4 +77,9 @@ export function newTask(
     seed,
     evaluated,
   };
+}
+
+function toPlace({ thread_id, task_id, follows }: Pick<PromptOrder, 'thread_id' | 'follows'> & { task_id: string }) {
+  if (thread_id === 'new') return { thread_id: task_id, is_new: true } as const;
+  return thread_id === undefined && follows === undefined ? undefined : { thread_id: thread_id ?? null, follows };
 }

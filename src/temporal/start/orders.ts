@@ -35,6 +35,8 @@ export interface Prepared {
 export interface Accepted {
   task_id: string;
   workflow_id: string;
+  /** The conversation of which it is a turn; null: of none. */
+  thread_id: string | null;
   status: 'pending';
   prompt: string;
   created_at: string;

@@ -70,6 +70,7 @@ const SPECIAL: Record<string, (own: MadeTenant) => unknown> = {
   'PUT /api/memories/{id}': () => ({ value: 'taken over' }),
   'PUT /api/tokens/{id}': () => ({ shared: true, value: 'taken over' }),
   'PUT /api/me/settings': ({ ids }) => ({ views: [{ screen: 'tasks', name: 'Mine', query: { workflow_id: ids.workflows } }] }),
+  'PUT /api/threads/{id}': () => ({ title: 'taken over' }),
   'PUT /api/alerts/{id}': () => ({ threshold: 7 }),
   'POST /api/models/catalogue': () => ({ text: JSON.stringify({ format: 1, models: SHIPPED_MODELS }) }),
   'PUT /api/budgets/{id}': () => ({ limit_tokens: 1_000_033 }),
@@ -110,7 +111,7 @@ export function pathOf(path: string, { ids }: MadeTenant, id?: string): string {
 }
 
 /** Private collections, in which several records may have the same name. */
-const NAMED_FREELY = ['scheduled-agents', 'alerts', 'budgets', 'datasets', 'keys'];
+const NAMED_FREELY = ['scheduled-agents', 'alerts', 'budgets', 'datasets', 'keys', 'threads'];
 
 /** Returns the value that makes a field refer to a record of the other tenant. */
 export function foreignValue(path: string, kind: string, { operation, other, own }: Foreign): unknown {
@@ -139,6 +140,7 @@ export function foreignValue(path: string, kind: string, { operation, other, own
       baseline_id: ids.run_id,
       session_id: ids.session_id,
       task_id: ids.tasks,
+      thread_id: ids.threads,
       tool_id: ids['custom-tools'],
       id: ids.attachments,
       skill_ids: ids.skills,

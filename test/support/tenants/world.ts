@@ -100,6 +100,7 @@ export function bodiesOf(
       return form;
     },
     datasets: () => ({ name: `${hidden} dataset ${++made}`, description: hidden }),
+    threads: () => ({ workflow_id: ids.workflows, title: `${hidden} thread ${++made}`, metadata: { topic: hidden } }),
     memories: () => ({
       ...{
         agent_id: ids.agents,
@@ -142,6 +143,7 @@ async function makeShared(making: Making): Promise<Tenant & { bodies: Bodies; cr
     'budgets',
     'memories',
     'datasets',
+    'threads',
     'keys',
     'attachments',
   ])

@@ -14,6 +14,7 @@ const RUN = {
   ...{ task_id: 't', workflow_id: 'w', owner: 'ann', owner_login: 'ann', prompt: 'Go.', attachments: null, status: 'running' },
   ...{ halt_requested: false, definition_hash: 'h', cursor: null, toolset: null, turns: 2, budget: null, seconds: 0, cost: 0 },
   ...{ attempts: 0, errors: 0, recorded: false, follows: true, unended: [], defined: true, named_window: null, messages: [] },
+  ...{ thread_turn: null, earlier: [] },
   ...{ calls: [], ...NO_USAGE },
 };
 const DEFINITION = {
@@ -150,6 +151,27 @@ describe('an exchange', () => {
     const files = [{ name: 'a.csv', media_type: 'text/csv', content: Buffer.from([0xe9, 0x3b]) }];
     const { asked } = await exchange({ run: { attachments: [{ id: 'f', ...files[0] }] }, files });
     expect(asked[0]?.transcript.find(({ kind }) => kind === 'prompt')?.content).toMatch(/^Go\.\n\n.*a\.csv/);
+  });
+
+  it('gives the model an image with its prompt', async () => {
+    const files = [{ name: 'cat.png', media_type: 'image/png', content: Buffer.from('cat-37') }];
+    const { asked } = await exchange({ run: { attachments: [{ id: 'f', ...files[0] }] }, files });
+    const data = Buffer.from('cat-37').toString('base64');
+    expect(asked[0]?.transcript).toMatchObject([{ content: 'Go.', files: [{ name: 'cat.png', media_type: 'image/png', data }] }]);
+  });
+
+  it('whose model refuses a file of an earlier turn reports that it is asked again without it', async () => {
+    const files = [{ name: 'cat.png', media_type: 'image/png', content: Buffer.from('cat-41') }];
+    const prompt = { step: 0, position: 0, role: 'user', kind: 'prompt', tool_calls: null, call_id: null, extra: null };
+    const attachments = [{ id: 'f', size: 43, ...files[0] }];
+    const earlier = [{ ...prompt, turn: 1, content: 'Look.', attachments, provider_id: null, model: null }];
+    const messages = [{ ...prompt, content: 'And?' }];
+    const failure = new ModelFailure('no images', { code: 'model_error', status: 400, recoverable: false });
+    const { asked, find } = await exchange({ run: { messages, thread_turn: 2, earlier }, files, failure });
+    expect(asked.map(({ transcript }) => transcript[0]!.content)).toEqual(['Look.', 'Look.\n\n[cat.png is not shown]']);
+    expect(find('retry')?.detail).toBe(
+      'The model did not take the files of earlier turns and of tools; it is asked again without them',
+    );
   });
 
   it('waits, and asks nobody, if dollars are limited and nobody knows what its model costs', async () => {

@@ -1,6 +1,5 @@
 import { ApplicationFailure } from '@temporalio/activity';
 import type { SetCallSettings } from '../../../contracts/call-settings.ts';
-import { isTextFile, quoteFile, tryDecodeUtf8 } from '../../../domain/attachments.ts';
 import { splitSettings } from '../../../domain/call-settings.ts';
 import { type OfferedTool, type PinnedRepository, type ToolSpec, toToolSpec } from '../../../domain/definition.ts';
 import { secretRefusal } from '../../../domain/errors.ts';
@@ -23,6 +22,7 @@ import { RunWaits, reserveCaps } from '../reserve-caps.ts';
 import { addPresentPrices, requirePrices } from '../unpriced.ts';
 import { dropReservation, type ExchangeAttempt } from './attempt.ts';
 import type { StartedStep } from './begin.ts';
+import { addGivenFiles } from './given-files.ts';
 import type { ModelAnswer } from './record.ts';
 import { askWithResultFiles } from './result-files.ts';
 
@@ -134,15 +134,18 @@ async function sendFitted(
     if (!holds_back_text) publisher.push(storable(delta));
   };
   try {
-    const input = await withFiles(work, fit.transcript);
+    const with_files = await addGivenFiles(ports, fit.transcript, fit.run);
     work.so_far = so_far;
-    const exchange_request = { ...buildExchange(work, { ...about, ...input }), report, reportHidden: addPiece };
-    const { reply, cursor } = await askWithResultFiles(work, fit.transcript, {
+    const { reply, cursor } = await askWithResultFiles(work, with_files, {
       window: fit.window,
       keeps_context: selected.keeps_context === true,
-      ask: (result_files) =>
-        selected.runtime.exchange({ ...exchange_request, ...(result_files.size > 0 && { result_files }) }, emit, signal),
-      onFewer: (kinds) => started.publish([createFewerEvent(work, kinds)]),
+      ask: (transcript) =>
+        selected.runtime.exchange(
+          { ...buildExchange(work, { ...about, transcript }), report, reportHidden: addPiece },
+          emit,
+          signal,
+        ),
+      onFewer: (kinds, earlier) => started.publish([createFewerEvent(work, kinds, earlier)]),
     });
     await publisher.flush();
     const final_reply = order.tools_off ? dropCalls(reply, lastTask(work)) : reply;
@@ -157,10 +160,11 @@ async function sendFitted(
   }
 }
 
-/** The event of a request that is sent again because the model did not take the files of tools' results. */
-const createFewerEvent = ({ ports, run, order }: ExchangeAttempt, kinds: ShownKinds): NewEvent => {
-  const taken = kinds === 'none' ? 'images and sounds' : 'sounds';
-  const sentence = `The model did not take the ${taken} that tools returned; it is asked again without them`;
+/** The event of a request that is sent again because the model did not take the files of tools' results, or those of `earlier` turns. */
+const createFewerEvent = ({ ports, run, order }: ExchangeAttempt, kinds: ShownKinds, earlier: boolean): NewEvent => {
+  const returned = `the ${kinds === 'none' ? 'images and sounds' : 'sounds'} that tools returned`;
+  const taken = earlier ? 'the files of earlier turns and of tools' : returned;
+  const sentence = `The model did not take ${taken}; it is asked again without them`;
   return createTaskEvents(run.task_id, ports.now).log('retry', sentence, { step: order.step });
 };
 
@@ -183,24 +187,6 @@ async function equip(work: ExchangeAttempt, { claim, first, offered: own_tools, 
   return { selected, offered };
 }
 
-/** Adds the texts of the run's files to its prompt; other files go to the model separately. */
-async function withFiles(
-  { ports, run }: ExchangeAttempt,
-  transcript: TranscriptMessage[],
-): Promise<Pick<Exchange, 'transcript' | 'files'>> {
-  if (!run.attachments?.length) return { transcript };
-  const files = await ports.loadFiles(run.attachments);
-  const texts = files.filter(isTextFile).map(({ name, content }) => quoteFile(name, storable(tryDecodeUtf8(content) ?? '')));
-  const others = files.filter((file) => !isTextFile(file));
-  const prompt = transcript.findIndex(({ kind }) => kind === 'prompt');
-  return {
-    transcript: transcript.map((message, index) =>
-      index === prompt ? { ...message, content: [message.content, ...texts].join('\n\n') } : message,
-    ),
-    files: others.map(({ name, media_type, content }) => ({ name, media_type, data: Buffer.from(content).toString('base64') })),
-  };
-}
-
 /** Returns the tools of an exchange. If the client forces a call, they are only the tools of which the model must call one. */
 function selectTools(
   { run, order, definition }: ExchangeAttempt,
@@ -215,7 +201,7 @@ function selectTools(
 
 function buildExchange(
   work: ExchangeAttempt,
-  { instructions, tools, transcript, files }: Pick<Exchange, 'instructions' | 'tools' | 'transcript' | 'files'>,
+  { instructions, tools, transcript }: Pick<Exchange, 'instructions' | 'tools' | 'transcript'>,
 ): Exchange {
   const { run, order, definition } = work;
   const { model, settings, output_schema } = definition;
@@ -225,7 +211,6 @@ function buildExchange(
     model,
     instructions,
     transcript,
-    ...(files ? { files } : {}),
     ...selectTools(work, tools),
     reasoning_effort: settings.reasoning_effort,
     // Replays do not know the owner.

@@ -1,5 +1,6 @@
-import { isVendor, type OfferedTool } from '../../../domain/definition.ts';
+import { getAskedModel, isVendor, type OfferedTool } from '../../../domain/definition.ts';
 import { applyFallback, findReturn, formatPlace, toPlace } from '../../../domain/fallback.ts';
+import { buildThreadTranscript } from '../../../domain/thread.ts';
 import type { TranscriptMessage } from '../../../domain/transcript.ts';
 import { DENIAL, formatReminder, REMINDER_POSITION } from '../../../domain/transcript.ts';
 import { createTaskEvents, DEFAULT_MODEL, type NewEvent } from '../../../events/task-events.ts';
@@ -58,7 +59,10 @@ export async function beginStep(work: ExchangeAttempt, outer: AbortSignal): Prom
     claim,
     first,
     offered: own_tools?.offered ?? null,
-    transcript: [...run.messages, ...opening.messages],
+    transcript: buildThreadTranscript(run, [...run.messages, ...opening.messages], {
+      provider_id: definition.provider?.id ?? null,
+      model: getAskedModel(definition),
+    }),
     signal,
     async publish(events) {
       await claim;

@@ -1,0 +1,23 @@
+import { statement } from '../database/statement.ts';
+import { LIVE } from './runs.sql.ts';
+
+/** Deletes a thread with its tasks, unless one of them is in progress or waits for its turn; their events are left, by the ids that are returned. */
+export const removeThread = statement(
+  'remove_thread',
+  ['id'],
+  `WITH its_tasks AS MATERIALIZED (SELECT id FROM tasks WHERE thread_id = :id),
+    gone AS (
+      DELETE FROM threads WHERE id = :id AND active_task_id IS NULL
+        AND NOT EXISTS (SELECT 1 FROM tasks WHERE thread_id = :id AND status IN (${LIVE})) RETURNING 1)
+    SELECT ARRAY(SELECT id FROM its_tasks) AS task_ids FROM gone`,
+);
+
+/** Deletes the events of deleted tasks, in whatever partitions they are. */
+export const removeEventsOfTasks = statement(
+  'remove_events_of_tasks',
+  ['task_ids'],
+  `DELETE FROM events WHERE task_id = ANY (:task_ids::uuid[])`,
+);
+
+/** What a run read of the turns before when it began. */
+export const earlierMessages = statement('earlier_messages', ['task_id'], `SELECT earlier_messages(:task_id, true) AS earlier`);

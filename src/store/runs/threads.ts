@@ -1,0 +1,74 @@
+import { v7 as uuid } from 'uuid';
+import type { Thread } from '../../contracts/threads.ts';
+import { conflict } from '../../domain/errors.ts';
+import type { Prisma } from '../../generated/prisma/client.ts';
+import { type Database, inTransaction, row, rows } from '../database/database.ts';
+import { listPage, type Paging, wireAs } from '../database/page.ts';
+import * as sql from './threads.sql.ts';
+
+interface ThreadFilter extends Paging {
+  owner: string;
+  workflow_id?: string | undefined;
+  agent_id?: string | undefined;
+  pinned?: boolean | undefined;
+  q?: string | undefined;
+}
+
+interface NewThread {
+  /** The id, if one was reserved for the request. */
+  id?: string | undefined;
+  owner: string;
+  owner_login: string;
+  workflow_id: string;
+  title: string | null;
+  metadata: Record<string, string>;
+  pinned: boolean;
+}
+
+interface ThreadChange {
+  title?: string | null | undefined;
+  metadata?: Record<string, string> | undefined;
+  pinned?: boolean | undefined;
+}
+
+const WITH_AGENT = { include: { workflow: { select: { agent: { select: { id: true, name: true } } } } } } as const;
+type ThreadRow = Prisma.ThreadGetPayload<typeof WITH_AGENT>;
+
+/** Stores threads. The caller checks who may see them; tasks join them as they are created. */
+export function threadStore({ pool, prisma }: Pick<Database, 'pool' | 'prisma'>) {
+  return {
+    list({ owner, workflow_id, agent_id, pinned, q, ...paging }: ThreadFilter) {
+      const where: Prisma.ThreadWhereInput = {
+        owner,
+        ...(workflow_id ? { workflow_id } : {}),
+        ...(agent_id ? { workflow: { agent_id } } : {}),
+        ...(pinned === undefined ? {} : { pinned }),
+        ...(q ? { title: { contains: q, mode: 'insensitive' } } : {}),
+      };
+      return listPage(prisma.thread, { where, paging, toItem: toThread, more: WITH_AGENT });
+    },
+    async find(id: string) {
+      const thread = await prisma.thread.findUnique({ where: { id }, ...WITH_AGENT });
+      return thread && toThread(thread);
+    },
+    create: async ({ id = uuid(), ...values }: NewThread) =>
+      toThread(await prisma.thread.create({ data: { id, ...values }, ...WITH_AGENT })),
+    update: async (id: string, data: ThreadChange) =>
+      toThread(await prisma.thread.update({ where: { id }, data: data as Prisma.ThreadUpdateInput, ...WITH_AGENT })),
+    /** Deletes a thread with its turns. Throws while one of them is in progress. */
+    async remove(id: string): Promise<void> {
+      await inTransaction(pool, async (on) => {
+        const removed_thread = await row<{ task_ids: string[] }>(on, sql.removeThread({ id }));
+        if (!removed_thread) throw conflict('A turn of this thread is in progress or waits; halt it first', 'thread_running');
+        await rows(on, sql.removeEventsOfTasks({ task_ids: removed_thread.task_ids }));
+      });
+    },
+  };
+}
+
+const toThread = ({ workflow: { agent }, accepted_tasks: _count, newest_interrupt: _newest, ...thread }: ThreadRow) => ({
+  ...wireAs<Omit<Thread, 'agent_id' | 'agent_name'>>()(thread),
+  owner: thread.owner,
+  agent_id: agent.id,
+  agent_name: agent.name,
+});
