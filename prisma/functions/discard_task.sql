@@ -37,6 +37,8 @@ BEGIN
       WHERE thread_id = in_thread AND previous_task_id = p_task;
     UPDATE threads SET active_task_id = holder,
       head_task_id = CASE WHEN head_task_id = p_task THEN gone.previous_task_id ELSE head_task_id END WHERE id = in_thread;
+    -- A repetition of the prompt that began the thread begins it again.
+    DELETE FROM threads WHERE id = in_thread AND id = p_task AND NOT EXISTS (SELECT 1 FROM tasks WHERE thread_id = in_thread);
   END IF;
   RETURN holder;
 END $$;

@@ -132,6 +132,8 @@ BEGIN
       WHERE thread_id = in_thread AND previous_task_id = p_task;
     UPDATE threads SET active_task_id = holder,
       head_task_id = CASE WHEN head_task_id = p_task THEN gone.previous_task_id ELSE head_task_id END WHERE id = in_thread;
+    -- A repetition of the prompt that began the thread begins it again.
+    DELETE FROM threads WHERE id = in_thread AND id = p_task AND NOT EXISTS (SELECT 1 FROM tasks WHERE thread_id = in_thread);
   END IF;
   RETURN holder;
 END $$;
@@ -172,6 +174,13 @@ BEGIN
   END LOOP;
   RETURN freed;
 END $$;
+
+-- Returns the number of a turn in its thread; NULL for a task in none. It sees turns that were written after the statement that calls it
+-- began, since that may have waited for the lock of their thread.
+-- Locks: nothing.
+CREATE OR REPLACE FUNCTION turn_of(p_task uuid) RETURNS integer LANGUAGE sql VOLATILE AS $$
+  SELECT thread_turn FROM tasks WHERE id = p_task
+$$;
 
 -- Returns the turn in which the newest summary of a run stands, in its thread; NULL if the run has none.
 -- Locks: nothing.

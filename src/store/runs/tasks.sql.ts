@@ -30,7 +30,7 @@ export const createTask = statement(
     known AS (
       SELECT FROM workflow_versions v, given WHERE v.workflow_id = given.workflow_id AND v.definition_hash = given.definition_hash),
     thread AS MATERIALIZED (
-      SELECT h.active_task_id, h.head_task_id, coalesce((SELECT thread_turn FROM tasks WHERE id = h.head_task_id), 0) AS head_turn
+      SELECT h.active_task_id, h.head_task_id, coalesce(turn_of(h.head_task_id), 0) AS head_turn
       FROM threads h, given
       WHERE h.id = given.thread_id AND h.workflow_id = given.workflow_id FOR NO KEY UPDATE OF h),
     home AS (
