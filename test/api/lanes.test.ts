@@ -2,11 +2,13 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Definition } from '../../src/domain/definition.ts';
 import type { Database } from '../../src/store/database/database.ts';
+import { createStore } from '../../src/store/index.ts';
 import type { NewTask } from '../../src/store/runs/new-task.ts';
 import { runStore } from '../../src/store/runs/runs.ts';
 import { type CreatedTask, taskStore } from '../../src/store/runs/tasks.ts';
 import { keyRing } from '../../src/store/secrets/key-ring.ts';
 import { openTestDatabase } from '../support/database/database.ts';
+import { until } from '../support/until.ts';
 
 let database: Database;
 beforeAll(async () => {
@@ -30,10 +32,13 @@ async function lane() {
   const none = { completed: null, error: null };
   const definition = { agent, workflow: { id: workflow_id, title: null }, model: null, webhooks: none } as Definition;
   const base = { workflow_id, ...OWNER, prompt: 'x', definition, trigger: 'prompt', caller_token: null };
-  const write = (task_id: string, { on_busy = 'enqueue', most_open, place }: Asked = {}) =>
-    tasks.create({ ...base, task_id, on_busy, place } satisfies NewTask, most_open);
+  const toTask = (task_id: string, { on_busy = 'enqueue', place }: Asked): NewTask => ({ ...base, task_id, on_busy, place });
+  const write = (task_id: string, { most_open, ...asked }: Asked = {}) => tasks.create(toTask(task_id, asked), most_open);
+  /** Accepts a task within the transaction of a connection. */
+  const writeOn = (client: unknown, task_id: string, asked: Asked) =>
+    taskStore({ pool: client as Database['pool'], prisma, keys }).create(toTask(task_id, asked));
   const accept = async (task_id: string, on_busy?: string) => (await write(task_id, { on_busy })) as CreatedTask | null;
-  return { workflow_id, write, accept, tasks };
+  return { workflow_id, write, writeOn, accept, tasks };
 }
 
 /** A thread with a first turn, and a way to accept turns of it. */
@@ -277,4 +282,28 @@ describe('the lane of a thread', () => {
     expect((await tasks.takeLanes(workflow_id)).toSorted()).toEqual([next, outside].toSorted());
     expect(await threadOf(first)).toMatchObject({ active_task_id: next });
   });
+
+  it('keeps its workflow from being deleted, also while its first turn is being accepted', async () => {
+    const { workflow_id, accept, writeOn } = await lane();
+    const keys = keyRing(`k:${randomBytes(32).toString('base64')}`);
+    const { workflows } = createStore({ database, keys });
+    const connection = await database.pool.connect();
+    try {
+      await connection.query('BEGIN');
+      const first = randomUUID();
+      await writeOn(connection, first, { place: { thread_id: first, is_new: true } });
+      const removed = workflows.remove(workflow_id).catch(({ code }) => code);
+      await until('the deletion waits', async () => (await countWaiting()) === 1);
+      await connection.query('COMMIT');
+      expect(await removed).toBe('workflow_running');
+      expect(await threadOf(first)).toMatchObject({ active_task_id: first });
+      expect(await accept(randomUUID())).not.toBeNull();
+    } finally {
+      connection.release(true);
+    }
+  });
 });
+
+const countWaiting = async () =>
+  (await database.pool.query(`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`))
+    .rowCount;
