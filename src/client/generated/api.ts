@@ -6618,7 +6618,7 @@ export interface Operations {
         workflow_id?: string;
         /** Identifier issued by the service (UUIDv7) */
         agent_id?: string;
-        pinned?: string;
+        pinned?: boolean;
         /** A part of the title */
         q?: string;
       };
