@@ -53,7 +53,10 @@ export type Thread = z.output<typeof Thread>;
 const ThreadQuery = ListQuery.extend({
   workflow_id: Id.optional(),
   agent_id: Id.optional(),
-  pinned: z.stringbool().optional(),
+  pinned: z
+    .stringbool()
+    .optional()
+    .meta({ override: { type: 'boolean' } }),
   q: z.string().optional().meta({ description: 'A part of the title' }),
 });
 

@@ -58,6 +58,7 @@ export async function worldOf(here: TestInstallation): Promise<World> {
       return form;
     },
     datasets: () => ({ name: unique('dataset') }),
+    threads: () => ({ workflow_id: ids.workflows, title: unique('thread') }),
     keys: () => ({ name: unique('key'), scopes: ['read'] }),
     providers: () => ({
       name: unique('provider'),
@@ -88,6 +89,7 @@ export async function worldOf(here: TestInstallation): Promise<World> {
     'memories',
     'tokens',
     'datasets',
+    'threads',
     'keys',
     'attachments',
   ])

@@ -138,7 +138,7 @@ it.each(titled(NESTED))(
     for (const id of [UNKNOWN, 'no-such-id', '999999']) {
       const answer = await here.alice.send(endpoint.method, place.replace('LAST', id), { body });
       expect([answer.status, answer.body.code, differences(endpoint, answer)]).toEqual([404, 'not_found', null]);
-      if (!/^\/api\/(workflows|tasks|datasets)\//.test(endpoint.path)) continue;
+      if (!/^\/api\/(workflows|tasks|datasets|threads)\//.test(endpoint.path)) continue;
       // A path that cannot be one is unknown to everybody.
       const malformed = answer.body.detail.endsWith('does not contain a valid id');
       const { status } = await here.bob.send(endpoint.method, place.replace('LAST', id), { body });

@@ -2,11 +2,13 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Definition } from '../../src/domain/definition.ts';
 import type { Database } from '../../src/store/database/database.ts';
+import { createStore } from '../../src/store/index.ts';
 import type { NewTask } from '../../src/store/runs/new-task.ts';
 import { runStore } from '../../src/store/runs/runs.ts';
 import { type CreatedTask, taskStore } from '../../src/store/runs/tasks.ts';
 import { keyRing } from '../../src/store/secrets/key-ring.ts';
 import { openTestDatabase } from '../support/database/database.ts';
+import { until } from '../support/until.ts';
 
 let database: Database;
 beforeAll(async () => {
@@ -15,6 +17,8 @@ beforeAll(async () => {
 afterAll(() => database.close());
 
 const OWNER = { owner: 'local:alice', owner_login: 'alice' };
+
+type Asked = Partial<Pick<NewTask, 'on_busy' | 'place'>> & { most_open?: number };
 
 /** A workflow, and a way to accept tasks of it as an API process does. */
 async function lane() {
@@ -28,11 +32,33 @@ async function lane() {
   const none = { completed: null, error: null };
   const definition = { agent, workflow: { id: workflow_id, title: null }, model: null, webhooks: none } as Definition;
   const base = { workflow_id, ...OWNER, prompt: 'x', definition, trigger: 'prompt', caller_token: null };
-  const write = (task_id: string, { on_busy = 'enqueue', most_open }: { on_busy?: string; most_open?: number } = {}) =>
-    tasks.create({ ...base, task_id, on_busy } satisfies NewTask, most_open);
+  const toTask = (task_id: string, { on_busy = 'enqueue', place }: Asked): NewTask => ({ ...base, task_id, on_busy, place });
+  const write = (task_id: string, { most_open, ...asked }: Asked = {}) => tasks.create(toTask(task_id, asked), most_open);
+  /** Accepts a task within the transaction of a connection. */
+  const writeOn = (client: unknown, task_id: string, asked: Asked) =>
+    taskStore({ pool: client as Database['pool'], prisma, keys }).create(toTask(task_id, asked));
   const accept = async (task_id: string, on_busy?: string) => (await write(task_id, { on_busy })) as CreatedTask | null;
-  return { workflow_id, write, accept, tasks };
+  return { workflow_id, write, writeOn, accept, tasks };
 }
+
+/** A thread with a first turn, and a way to accept turns of it. */
+async function thread() {
+  const made = await lane();
+  const first = randomUUID();
+  await made.write(first, { place: { thread_id: first, is_new: true } });
+  const say = async (task_id: string, on_busy?: string) =>
+    (await made.write(task_id, { on_busy, place: { thread_id: first } })) as CreatedTask | null;
+  return { ...made, first, say };
+}
+
+const threadOf = (id: string) => database.prisma.thread.findUnique({ where: { id } });
+/** The turns of a thread as their ids, in the order of their numbers. */
+const turnsOf = (thread_id: string) =>
+  database.prisma.task.findMany({
+    where: { thread_id },
+    select: { id: true, previous_task_id: true, thread_turn: true },
+    orderBy: { thread_turn: 'asc' },
+  });
 
 const rowOf = (id: string) => database.prisma.workflow.findUniqueOrThrow({ where: { id } });
 
@@ -163,3 +189,121 @@ it('keeps a workflow inactive that was paused while its tasks ran', async () => 
   expect(await ran(workflow_id, first)).toEqual([first]);
   expect(await rowOf(workflow_id)).toMatchObject({ status: 'inactive', last_task_status: 'pending' });
 });
+
+describe('the lane of a thread', () => {
+  it('runs its turns one after another, each after the one before it, also when several clients send them at the same time', async () => {
+    const { workflow_id, first, say } = await thread();
+    await Promise.all(Array.from({ length: 40 }, () => say(randomUUID())));
+    const turns = await turnsOf(first);
+    expect(turns.map(({ thread_turn }) => thread_turn)).toEqual(Array.from({ length: 41 }, (_, index) => index + 1));
+    const order = turns.map(({ id }) => id);
+    expect(turns.map(({ previous_task_id }) => previous_task_id)).toEqual([null, ...order.slice(0, -1)]);
+    expect(await ran(workflow_id, first)).toEqual(order);
+    expect(await threadOf(first)).toMatchObject({ active_task_id: null, head_task_id: order.at(-1) });
+  });
+
+  it('waits neither for another thread of its workflow, nor for prompts outside of threads', async () => {
+    const { workflow_id, first, write, accept, say } = await thread();
+    const [next, outside, other] = [randomUUID(), randomUUID(), randomUUID()];
+    const holders = [await accept(outside), await write(other, { place: { thread_id: other, is_new: true } }), await say(next)];
+    expect(holders.map((one) => (one as CreatedTask).holder)).toEqual([outside, other, first]);
+    expect(await rowOf(workflow_id)).toMatchObject({ active_task_id: outside, task_count: 4 });
+  });
+
+  it('lets its newest turn that interrupts go first and no older one, also when one is withdrawn', async () => {
+    const { workflow_id, first, say, tasks } = await thread();
+    const [waiting, urgent, more, withdrawn] = [randomUUID(), randomUUID(), randomUUID(), randomUUID()];
+    await say(waiting);
+    for (const id of [urgent, more, withdrawn]) await say(id, 'interrupt');
+    await tasks.discard(withdrawn, new Date());
+    expect(await ran(workflow_id, first)).toEqual([first, more, waiting]);
+  });
+
+  it('is without a turn that is withdrawn: the next one follows the one before', async () => {
+    const { first, say, tasks } = await thread();
+    const [withdrawn, next] = [randomUUID(), randomUUID()];
+    await say(withdrawn);
+    await say(next);
+    expect(await tasks.discard(withdrawn, new Date())).toBe(first);
+    expect(await turnsOf(first)).toEqual([
+      { id: first, previous_task_id: null, thread_turn: 1 },
+      { id: next, previous_task_id: first, thread_turn: 2 },
+    ]);
+    expect(await tasks.discard(next, new Date())).toBe(first);
+    expect(await threadOf(first)).toMatchObject({ head_task_id: first, active_task_id: first });
+  });
+
+  it('goes with its first turn if that is withdrawn, which may be sent again', async () => {
+    const { first, write, tasks } = await thread();
+    expect(await tasks.discard(first, new Date())).toBeNull();
+    expect(await threadOf(first)).toBeNull();
+    await write(first, { place: { thread_id: first, is_new: true } });
+    expect(await threadOf(first)).toMatchObject({ active_task_id: first, accepted_tasks: 1 });
+  });
+
+  it('stays if its first turn is withdrawn and another one waits', async () => {
+    const { first, say, tasks } = await thread();
+    const next = randomUUID();
+    await say(next);
+    expect(await tasks.discard(first, new Date())).toBe(next);
+    expect(await turnsOf(first)).toEqual([{ id: next, previous_task_id: null, thread_turn: 1 }]);
+    expect(await threadOf(first)).toMatchObject({ active_task_id: next, head_task_id: next });
+  });
+
+  it.each(['completed', 'failed', 'halted'])('goes to the next turn: the holder %s without passing it on', async (status) => {
+    const { first, say, tasks } = await thread();
+    const next = randomUUID();
+    await say(next);
+    await database.prisma.task.update({ where: { id: first }, data: { status } });
+    await tasks.settleLanes();
+    expect(await threadOf(first)).toMatchObject({ active_task_id: next });
+  });
+
+  it.each(['pending', 'running', 'waiting'])('stays with a holder that is %s', async (status) => {
+    const { first, say, tasks } = await thread();
+    await say(randomUUID());
+    await database.prisma.task.update({ where: { id: first }, data: { status } });
+    await tasks.settleLanes();
+    expect(await threadOf(first)).toMatchObject({ active_task_id: first });
+  });
+
+  it('stands still while its workflow is switched off, and goes on afterwards', async () => {
+    const { workflow_id, first, say, accept, tasks } = await thread();
+    const [next, outside] = [randomUUID(), randomUUID()];
+    await say(next);
+    await accept(outside);
+    const switchTo = (status: string, active_task_id: string | null) =>
+      database.prisma.workflow.update({ where: { id: workflow_id }, data: { status, active_task_id } });
+    await switchTo('inactive', null);
+    const ended = { status: 'completed' as const, error: null, error_code: null, events: [] };
+    expect((await runStore(database.pool).settle(first, ended)).next).toBeNull();
+    expect(await tasks.takeLanes(workflow_id)).toEqual([]);
+    await switchTo('active', null);
+    expect((await tasks.takeLanes(workflow_id)).toSorted()).toEqual([next, outside].toSorted());
+    expect(await threadOf(first)).toMatchObject({ active_task_id: next });
+  });
+
+  it('keeps its workflow from being deleted, also while its first turn is being accepted', async () => {
+    const { workflow_id, accept, writeOn } = await lane();
+    const keys = keyRing(`k:${randomBytes(32).toString('base64')}`);
+    const { workflows } = createStore({ database, keys });
+    const connection = await database.pool.connect();
+    try {
+      await connection.query('BEGIN');
+      const first = randomUUID();
+      await writeOn(connection, first, { place: { thread_id: first, is_new: true } });
+      const removed = workflows.remove(workflow_id).catch(({ code }) => code);
+      await until('the deletion waits', async () => (await countWaiting()) === 1);
+      await connection.query('COMMIT');
+      expect(await removed).toBe('workflow_running');
+      expect(await threadOf(first)).toMatchObject({ active_task_id: first });
+      expect(await accept(randomUUID())).not.toBeNull();
+    } finally {
+      connection.release(true);
+    }
+  });
+});
+
+const countWaiting = async () =>
+  (await database.pool.query(`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`))
+    .rowCount;

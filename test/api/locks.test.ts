@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { v7 as uuid } from 'uuid';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createTask, takeLanes } from '../../src/store/runs/tasks.sql.ts';
 import { getBackend } from '../../src/vendor/pg-internals.ts';
 import { type TestDatabase, testDatabase } from '../support/database/database.ts';
 import { allStatements } from '../support/database/statements.ts';
@@ -73,6 +74,42 @@ describe('a writer of events and a function that settles the same task', () => {
         await writer.query('COMMIT');
         await settled;
       });
+});
+
+describe('what locks a thread and its workflow', () => {
+  const THREAD = '0197a0c4-0000-7000-8000-000000000004';
+  const agent = { agent_id: AGENT, agent_name: 'a' };
+  const task = { id: uuid(), workflow_id: WORKFLOW, owner: 'local:alice', owner_login: 'alice', prompt: 'p', ...agent };
+  const row = { ...task, thread_id: THREAD, definition_hash: 'h', on_busy: 'enqueue', trigger: 'prompt', created_at: new Date() };
+  const none = { new_thread: null, config: null, version_id: null, due_at: null, most_open: null };
+  const { note_restore: _, ...calls } = CALLS;
+  const BOTH: Record<string, pg.QueryConfig> = {
+    ...Object.fromEntries(Object.entries(calls).map(([name, text]) => [name, { text }])),
+    create_task: createTask({ ...none, task: JSON.stringify(row), definition: '{}', is_trial: true, events: EVENT }),
+    take_lanes: takeLanes({ workflow_id: WORKFLOW }),
+  };
+
+  /** A free lane can be taken, one whose task is lost can be settled; other tasks hold theirs. */
+  const HOLDERS: Record<string, string | null> = { take_lanes: null, settle_lanes: AGENT };
+
+  it.each(Object.entries(BOTH))('%s waits for the thread and does not hold the workflow meanwhile', async (name, call) => {
+    const holder = name in HOLDERS ? HOLDERS[name] : TASK;
+    await prepare(false);
+    await watcher.query('UPDATE workflows SET active_task_id = $1', [holder]);
+    await watcher.query(
+      `INSERT INTO threads (id, workflow_id, owner, owner_login, active_task_id) VALUES ($1, $2, 'local:alice', 'alice', $3)`,
+      [THREAD, WORKFLOW, holder],
+    );
+    await watcher.query('UPDATE tasks SET thread_id = $1', [THREAD]);
+    await writer.query('BEGIN');
+    await writer.query('SELECT 1 FROM threads WHERE id = $1 FOR NO KEY UPDATE', [THREAD]);
+    const settled = settler.query(call);
+    settled.catch(() => {});
+    await until(`${name} waits`, () => isWaiting(settler));
+    await writer.query('SELECT 1 FROM workflows WHERE id = $1 FOR NO KEY UPDATE', [WORKFLOW]);
+    await writer.query('COMMIT');
+    await settled;
+  });
 });
 
 describe('two calls that the same budgets apply to', () => {

@@ -6,8 +6,8 @@ import { allStatements } from '../support/database/statements.ts';
 
 let database: Database;
 let filled: Set<string>;
-const OF_RETENTION = ['retention.ts', 'event-partitions.ts', 'audit.ts', 'attachments.ts'];
-const statements = (await allStatements()).filter(({ file }) => OF_RETENTION.includes(file));
+const OF_RETENTION = ['retention', 'event-partitions', 'audit', 'attachments'].map((name) => `/${name}.sql.ts`);
+const statements = (await allStatements()).filter(({ file }) => OF_RETENTION.some((end) => file.endsWith(end)));
 
 /** Rows of each of the tables that grow with every run. */
 const TASKS = 20_000;
@@ -114,6 +114,12 @@ describe('with large tables', () => {
 
   it('a statement that reads a whole table is noticed', async () => {
     expect(readWhole(await planOf({ name: 'whole', text: `DELETE FROM events WHERE data ->> 'x' = $1` }))).toEqual(['events']);
+  });
+
+  it('every statement of retention is tried', () => {
+    expect(statements.map(({ name }) => name)).toEqual(
+      expect.arrayContaining(['remove_tasks', 'remove_threads', 'remove_audit']),
+    );
   });
 
   for (const listed of statements)

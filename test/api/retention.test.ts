@@ -112,6 +112,7 @@ async function madeAt(at: Date): Promise<void> {
   const task_id = await aged.task(at, home);
   await aged.partsOf(at, task_id);
   await aged.conversation(at, task_id);
+  await aged.thread(at, home.workflow_id);
   await aged.attachment(at, 'unused');
   await aged.tokenUse(at, task_id);
   await aged.grant(at, at);
@@ -245,6 +246,52 @@ describe('an old task stays', () => {
     });
     await removeEnded();
     expect(await has(source)).toBe(true);
+  });
+});
+
+describe('a thread', () => {
+  /** Writes a thread with two turns that ended 50 and 40 days ago. */
+  async function threadOf(home: { workflow_id: string }, used_at: Date) {
+    const id = await aged.thread(used_at, home.workflow_id);
+    const turns = [await aged.task(daysAgo(50), home), await aged.task(daysAgo(40), home)];
+    await aged.sql('UPDATE tasks SET thread_id = $1 WHERE id = ANY ($2)', id, turns);
+    const left = async () => [...(await Promise.all(turns.map(has))), await count('threads', `id = '${id}'`)];
+    return { id, left };
+  }
+
+  it('keeps its turns as long as it was used within the time, and is removed with them', async () => {
+    const home = await aged.workflow(daysAgo(60));
+    const [unused, used] = await Promise.all([31, 29].map((days) => threadOf(home, daysAgo(days))));
+    await removeEnded(30);
+    expect(await unused!.left()).toEqual([false, false, 0]);
+    expect(await used!.left()).toEqual([true, true, 1]);
+    await removeEnded(28);
+    expect(await used!.left()).toEqual([false, false, 0]);
+  });
+
+  it('keeps its turns while one of them waits, however long', async () => {
+    const home = await aged.workflow(daysAgo(60));
+    const thread = await threadOf(home, daysAgo(35));
+    const waiting = await aged.task(daysAgo(35), { ...home, status: 'waiting' });
+    await aged.sql('UPDATE tasks SET thread_id = $2 WHERE id = $1', waiting, thread.id);
+    await aged.sql('UPDATE threads SET active_task_id = $1', waiting);
+    await removeEnded(30);
+    expect(await thread.left()).toEqual([true, true, 1]);
+  });
+
+  it('without turns is removed when it was not used for the time, and so is the workflow that was made for it', async () => {
+    const [unused, used] = await Promise.all([1, 2].map(() => aged.workflow(daysAgo(40), true)));
+    await aged.thread(daysAgo(31), unused!.workflow_id);
+    await aged.sql(
+      'UPDATE threads SET updated_at = $2 WHERE id = $1',
+      await aged.thread(daysAgo(40), used!.workflow_id),
+      daysAgo(29),
+    );
+    await removeEnded(30);
+    expect(await found('SELECT workflow_id FROM threads')).toEqual([{ workflow_id: used!.workflow_id }]);
+    expect(await found('SELECT id FROM workflows')).toEqual([{ id: used!.workflow_id }]);
+    await removeEnded(28);
+    expect(await count('workflows')).toBe(0);
   });
 });
 

@@ -103,7 +103,7 @@ it(
         const body = bodyOf(name, m.second);
         if (body instanceof FormData) continue;
         const value = foreignValue(field, kind, { operation: path, other: m.first, own: m.second });
-        const more = CONTEXT[field]?.(m) ?? {};
+        const more = (CONTEXT[`${name} ${field}`] ?? CONTEXT[field])?.(m) ?? {};
         const sending = { body: { ...(withField(body, field, value) as object), ...more } };
         const { answer, faults: found } = await m.attempt(m.second, `${method} ${pathOf(path, m.second)}`, sending);
         const right = [...(ALLOWED[kind] ?? []), ...(own ? [] : [422])];
@@ -128,6 +128,8 @@ const CONTEXT: Record<string, (matrix: Matrix) => object> = {
   'items[].fallbacks[].provider_id': (matrix) => ({ items: [{ name: 'falls', ...fallbacksTo(matrix) }] }),
   'agents[].fallbacks[].provider_id': (matrix) => ({ agents: [{ name: 'falls', ...fallbacksTo(matrix) }] }),
   key: ({ first }) => ({ agent_id: first.ids.agents, scope: 'agent', workflow_id: null }),
+  // It takes the place of the workflow.
+  'POST /api/threads agent_id': () => ({ workflow_id: undefined }),
 };
 
 it(

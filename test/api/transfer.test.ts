@@ -34,7 +34,7 @@ it('carries everything into an empty installation, where references still hold',
   });
   const workflow_id = await created('/api/workflows', {
     ...{ agent_id: agent, title: 'daily', skill_ids: [skill], repo_token_name: 'repo', reasoning_effort: 'medium', max_turns: 9 },
-    ...{ budget: { max_tokens: 5 }, webhook_url: 'https://hook.example/x' },
+    ...{ budget: { max_tokens: 5 }, webhook_url: 'https://hook.example/x', remember: 'thread' },
   });
   const schedule = { name: 'at seven', workflow_id, prompt: 'Report.', cron: '0 7 * * *', time_zone: 'Europe/Berlin' };
   const schedule_id = await created('/api/scheduled-agents', { ...schedule, jitter_seconds: 60, pause_after_failures: 3 });

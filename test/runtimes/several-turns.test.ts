@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { getDialect } from '../../src/domain/provider-presets.ts';
+import { getDialect } from '../../src/domain/dialect.ts';
 import type { SentMessage } from '../../src/domain/transcript.ts';
 import { chatRequest } from '../../src/runtimes/chat-request.ts';
 import { messagesRequest } from '../../src/runtimes/messages-request.ts';

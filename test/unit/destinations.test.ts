@@ -121,6 +121,7 @@ const ROWS: Record<(typeof SECRET_HOLDERS)[number], Row> = {
         'error_webhook_url',
         'budget',
         'on_busy',
+        'remember',
         'on_inactive',
         'newest_interrupt',
         'single_use',

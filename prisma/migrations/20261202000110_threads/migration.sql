@@ -182,18 +182,18 @@ BEGIN
   RETURN freed;
 END $$;
 
--- Returns the number of the turn that follows a task, which is 1 if there is no such task. VOLATILE, so that a statement that has waited
--- for the thread's lock finds the task that was committed in the meantime.
--- Locks: nothing. Hold the thread FOR NO KEY UPDATE, so that nobody else adds a turn.
-CREATE OR REPLACE FUNCTION turn_after(p_task uuid) RETURNS integer LANGUAGE sql VOLATILE AS $$
-  SELECT coalesce((SELECT thread_turn FROM tasks WHERE id = p_task), 0) + 1
-$$;
-
 -- Returns the turn in which the newest summary of a run stands, in its thread; NULL if the run has none.
 -- Locks: nothing.
 CREATE OR REPLACE FUNCTION covered_turn(p_task uuid) RETURNS integer LANGUAGE sql STABLE AS $$
   SELECT max(coalesce((m.extra ->> 'turn')::int, t.thread_turn)) FROM task_messages m JOIN tasks t ON t.id = m.task_id
     WHERE m.task_id = p_task AND m.kind = 'summary'
+$$;
+
+-- Returns the number of the turn that follows a task, which is 1 if there is no such task. VOLATILE, so that a statement that has waited
+-- for the thread's lock finds the task that was committed in the meantime.
+-- Locks: nothing. Hold the thread FOR NO KEY UPDATE, so that nobody else adds a turn.
+CREATE OR REPLACE FUNCTION turn_after(p_task uuid) RETURNS integer LANGUAGE sql VOLATILE AS $$
+  SELECT coalesce((SELECT thread_turn FROM tasks WHERE id = p_task), 0) + 1
 $$;
 
 -- Returns the messages of the turns before a task in its thread, oldest first: those that its model still reads. A summary that stands in

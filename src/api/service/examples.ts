@@ -135,6 +135,9 @@ const task = {
   attachments: [],
   trigger: 'prompt',
   scheduled_agent_id: null,
+  thread_id: null,
+  previous_task_id: null,
+  thread_turn: null,
   response: 'Order 4711 is refunded.',
   error: null,
   error_code: null,
@@ -194,6 +197,7 @@ export const RECORDS: Record<string, object> = {
   PromptAccepted: {
     task_id: IDS.task,
     workflow_id: IDS.workflow,
+    thread_id: null,
     status: 'pending',
     prompt: PROMPT,
     created_at: STARTED_AT,

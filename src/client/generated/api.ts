@@ -1298,6 +1298,8 @@ export type ExportedWorkflow = {
   model_silence_seconds?: number | null;
   /** What to do with a prompt while a run is in progress: `enqueue` runs it afterwards, `reject` refuses it, `interrupt` halts the run. Of several prompts that interrupt, only the newest runs; the others end `halted` with `superseded` */
   on_busy?: 'enqueue' | 'reject' | 'interrupt';
+  /** What a run knows of earlier ones. `none`: nothing. `thread`: each prompt is a turn of a conversation, a new one or that of its `thread_id`, and its model reads the turns before. Threads of a workflow run next to each other; `on_busy` decides within each */
+  remember?: 'none' | 'thread';
   /** What happens to prompts that wait when the workflow is switched off: `halt` ends them with `workflow_inactive`, `wait` keeps them until it is switched on. The run in progress continues */
   on_inactive?: 'halt' | 'wait';
 };
@@ -1362,6 +1364,8 @@ export type ExportedWorkflowOutput = {
   model_silence_seconds: number | null;
   /** What to do with a prompt while a run is in progress: `enqueue` runs it afterwards, `reject` refuses it, `interrupt` halts the run. Of several prompts that interrupt, only the newest runs; the others end `halted` with `superseded` */
   on_busy: 'enqueue' | 'reject' | 'interrupt';
+  /** What a run knows of earlier ones. `none`: nothing. `thread`: each prompt is a turn of a conversation, a new one or that of its `thread_id`, and its model reads the turns before. Threads of a workflow run next to each other; `on_busy` decides within each */
+  remember: 'none' | 'thread';
   /** What happens to prompts that wait when the workflow is switched off: `halt` ends them with `workflow_inactive`, `wait` keeps them until it is switched on. The run in progress continues */
   on_inactive: 'halt' | 'wait';
 };
@@ -1407,6 +1411,8 @@ export type ForkAccepted = {
   task_id: string;
   /** Identifier issued by the service (UUIDv7) */
   workflow_id: string;
+  /** The conversation of which the run is a turn; null: of none */
+  thread_id: string | null;
   status: string;
   prompt: string;
   /** ISO 8601, UTC */
@@ -3236,6 +3242,8 @@ export type PromptAccepted = {
   task_id: string;
   /** Identifier issued by the service (UUIDv7) */
   workflow_id: string;
+  /** The conversation of which the run is a turn; null: of none */
+  thread_id: string | null;
   status: string;
   prompt: string;
   /** ISO 8601, UTC */
@@ -3255,6 +3263,8 @@ export type PromptRequest = {
   attachments?: AttachmentOrder[];
   reasoning_effort?: string | null;
   on_busy?: 'enqueue' | 'reject' | 'interrupt';
+  /** The conversation that the prompt continues, of a workflow with `remember: thread` */
+  thread_id?: string;
 };
 
 export type Provider = {
@@ -3540,6 +3550,8 @@ export type RunBundle = {
     /** Without their content */
     attachments?: Attachment[];
     forked_from: ForkedFrom | null;
+    /** Its number among the turns of a conversation */
+    thread_turn?: number | null;
     budget: {
       max_cost_usd: number | null;
       max_tokens: number | null;
@@ -3762,6 +3774,38 @@ export type RunBundle = {
     call_id: string | null;
     extra: unknown;
     told_at: number;
+  }[];
+  /** What its model read of the turns before, at the beginning */
+  earlier?: {
+    step: number;
+    position: number;
+    role: 'user' | 'assistant' | 'tool' | 'system';
+    kind:
+      | 'prompt'
+      | 'reply'
+      | 'partial'
+      | 'result'
+      | 'denial'
+      | 'reminder'
+      | 'repair'
+      | 'invalid'
+      | 'summary'
+      | 'context'
+      | 'withheld';
+    content: string;
+    tool_calls:
+      | {
+          call_id: string;
+          name: string;
+          arguments: string;
+        }[]
+      | null;
+    call_id: string | null;
+    extra: unknown;
+    turn: number;
+    attachments: Attachment[] | null;
+    provider_id: string | null;
+    model: string | null;
   }[];
   end: {
     status: string;
@@ -4367,6 +4411,12 @@ export type Task = {
   attachments: Attachment[];
   trigger: string;
   scheduled_agent_id: string | null;
+  /** The conversation of which it is a turn */
+  thread_id: string | null;
+  /** The turn before it, whose messages its model reads */
+  previous_task_id: string | null;
+  /** Its number among the turns of its branch, from 1 */
+  thread_turn: number | null;
   /** The final answer: a JSON value, or text for markdown; null before */
   response: unknown;
   error: string | null;
@@ -4413,6 +4463,12 @@ export type TaskDetail = {
   attachments: Attachment[];
   trigger: string;
   scheduled_agent_id: string | null;
+  /** The conversation of which it is a turn */
+  thread_id: string | null;
+  /** The turn before it, whose messages its model reads */
+  previous_task_id: string | null;
+  /** Its number among the turns of its branch, from 1 */
+  thread_turn: number | null;
   /** The final answer: a JSON value, or text for markdown; null before */
   response: unknown;
   error: string | null;
@@ -4506,6 +4562,57 @@ export type TaskStep = {
   tool_calls: ToolCallRecord[];
   /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
   warnings?: Warning[];
+};
+
+/** A conversation, whose turns are runs (`GET /api/tasks?thread_id=`); private to its owner */
+export type Thread = {
+  /** Identifier issued by the service (UUIDv7) */
+  id: string;
+  /** Identifier issued by the service (UUIDv7) */
+  workflow_id: string;
+  /** Identifier issued by the service (UUIDv7) */
+  agent_id: string;
+  agent_name: string;
+  /** Null: the beginning of its first message */
+  title: string | null;
+  /** Up to 16 entries that you choose */
+  metadata: {
+    [name: string]: string;
+  };
+  pinned: boolean;
+  /** The last turn of the branch in use; null: there is none yet */
+  head_task_id: string | null;
+  /** The turn in progress; null: none is */
+  active_task_id: string | null;
+  /** ISO 8601, UTC */
+  created_at: string;
+  /** When a turn was last added, or ended */
+  updated_at: string;
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
+};
+
+export type ThreadCreate = {
+  /** Whose settings its turns take, as they are when a turn begins */
+  workflow_id?: string;
+  /** Instead of `workflow_id`: an agent, with the settings of a chat */
+  agent_id?: string;
+  /** Null: the beginning of its first message */
+  title?: string | null;
+  /** Up to 16 entries that you choose */
+  metadata?: {
+    [name: string]: string;
+  };
+  pinned?: boolean;
+};
+
+export type ThreadUpdate = {
+  title?: string | null;
+  /** Up to 16 entries that you choose */
+  metadata?: {
+    [name: string]: string;
+  };
+  pinned?: boolean;
 };
 
 export type Todo = {
@@ -5022,6 +5129,8 @@ export type Workflow = {
   model_silence_seconds: number | null;
   /** What to do with a prompt while a run is in progress: `enqueue` runs it afterwards, `reject` refuses it, `interrupt` halts the run. Of several prompts that interrupt, only the newest runs; the others end `halted` with `superseded` */
   on_busy: 'enqueue' | 'reject' | 'interrupt';
+  /** What a run knows of earlier ones. `none`: nothing. `thread`: each prompt is a turn of a conversation, a new one or that of its `thread_id`, and its model reads the turns before. Threads of a workflow run next to each other; `on_busy` decides within each */
+  remember: 'none' | 'thread';
   /** What happens to prompts that wait when the workflow is switched off: `halt` ends them with `workflow_inactive`, `wait` keeps them until it is switched on. The run in progress continues */
   on_inactive: 'halt' | 'wait';
   /** Login of the owner */
@@ -5108,6 +5217,8 @@ export type WorkflowCreate = {
   model_silence_seconds?: number | null;
   /** What to do with a prompt while a run is in progress: `enqueue` runs it afterwards, `reject` refuses it, `interrupt` halts the run. Of several prompts that interrupt, only the newest runs; the others end `halted` with `superseded` */
   on_busy?: 'enqueue' | 'reject' | 'interrupt';
+  /** What a run knows of earlier ones. `none`: nothing. `thread`: each prompt is a turn of a conversation, a new one or that of its `thread_id`, and its model reads the turns before. Threads of a workflow run next to each other; `on_busy` decides within each */
+  remember?: 'none' | 'thread';
   /** What happens to prompts that wait when the workflow is switched off: `halt` ends them with `workflow_inactive`, `wait` keeps them until it is switched on. The run in progress continues */
   on_inactive?: 'halt' | 'wait';
 };
@@ -5190,6 +5301,8 @@ export type WorkflowSummary = {
   model_silence_seconds: number | null;
   /** What to do with a prompt while a run is in progress: `enqueue` runs it afterwards, `reject` refuses it, `interrupt` halts the run. Of several prompts that interrupt, only the newest runs; the others end `halted` with `superseded` */
   on_busy: 'enqueue' | 'reject' | 'interrupt';
+  /** What a run knows of earlier ones. `none`: nothing. `thread`: each prompt is a turn of a conversation, a new one or that of its `thread_id`, and its model reads the turns before. Threads of a workflow run next to each other; `on_busy` decides within each */
+  remember: 'none' | 'thread';
   /** What happens to prompts that wait when the workflow is switched off: `halt` ends them with `workflow_inactive`, `wait` keeps them until it is switched on. The run in progress continues */
   on_inactive: 'halt' | 'wait';
   /** Login of the owner */
@@ -5251,6 +5364,7 @@ export type WorkflowUpdate = {
   model_total_seconds?: number | null;
   model_silence_seconds?: number | null;
   on_busy?: 'enqueue' | 'reject' | 'interrupt';
+  remember?: 'none' | 'thread';
   on_inactive?: 'halt' | 'wait';
   /** inactive: new prompts are refused. active: they are accepted again. Only runs set the other values; sending the one that the workflow has changes nothing, and any other is refused */
   status?: 'active' | 'running' | 'waiting' | 'completed' | 'failed' | 'halted' | 'inactive';
@@ -5515,6 +5629,16 @@ export interface Operations {
         id: string;
         /** Identifier issued by the service (UUIDv7) */
         score_id: string;
+      };
+    };
+    reply: null;
+  };
+  /** Delete a thread with its turns */
+  'DELETE /api/threads/{id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
       };
     };
     reply: null;
@@ -6295,6 +6419,8 @@ export interface Operations {
         workflow_id?: string;
         /** Identifier issued by the service (UUIDv7) */
         agent_id?: string;
+        /** The turns of a conversation, of all its branches */
+        thread_id?: string;
         /** Created then or later */
         since?: string;
         /** Created before */
@@ -6330,6 +6456,8 @@ export interface Operations {
         workflow_id?: string;
         /** Identifier issued by the service (UUIDv7) */
         agent_id?: string;
+        /** The turns of a conversation, of all its branches */
+        thread_id?: string;
         /** Created then or later */
         since?: string;
         /** Created before */
@@ -6367,6 +6495,8 @@ export interface Operations {
         status?: 'pending' | 'running' | 'waiting' | 'completed' | 'failed' | 'halted';
         /** Identifier issued by the service (UUIDv7) */
         agent_id?: string;
+        /** The turns of a conversation, of all its branches */
+        thread_id?: string;
         /** Created then or later */
         since?: string;
         /** Created before */
@@ -6496,6 +6626,35 @@ export interface Operations {
       };
     };
     reply: WebhookDelivery[];
+  };
+  /** List threads, newest first */
+  'GET /api/threads': {
+    input: {
+      query?: {
+        /** Items per page */
+        limit?: number;
+        /** Opaque; from the Link header of the previous page */
+        cursor?: string;
+        /** Identifier issued by the service (UUIDv7) */
+        workflow_id?: string;
+        /** Identifier issued by the service (UUIDv7) */
+        agent_id?: string;
+        pinned?: boolean;
+        /** A part of the title */
+        q?: string;
+      };
+    };
+    reply: Thread[];
+  };
+  /** Get a thread */
+  'GET /api/threads/{id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+    };
+    reply: Thread;
   };
   /** List stored tokens, newest first */
   'GET /api/tokens': {
@@ -7163,6 +7322,8 @@ export interface Operations {
     };
     reply: WebhookDelivery;
   };
+  /** Create a thread without a turn */
+  'POST /api/threads': { input: { body: ThreadCreate }; reply: Thread };
   /** Create a stored token */
   'POST /api/tokens': { input: { body: StoredTokenCreate }; reply: StoredToken };
   /** Grant a resource your token */
@@ -7392,6 +7553,17 @@ export interface Operations {
     };
     reply: Skill;
   };
+  /** Change a thread */
+  'PUT /api/threads/{id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+      body: ThreadUpdate;
+    };
+    reply: Thread;
+  };
   /** Change a stored token */
   'PUT /api/tokens/{id}': {
     input: {
@@ -7439,6 +7611,7 @@ export const IDEMPOTENT: ReadonlySet<string> = new Set([
   'POST /api/skills',
   'POST /api/tasks/{id}/fork',
   'POST /api/tasks/{id}/scores',
+  'POST /api/threads',
   'POST /api/tokens',
   'POST /api/workflows',
   'POST /api/workflows/{id}/prompt',

@@ -12,6 +12,7 @@ export const HELP_PAGES: { title: string; pages: [name: string, title: string][]
       ['dashboard', 'The dashboard'],
       ['runs', 'Runs'],
       ['chat', 'Chat'],
+      ['threads', 'Threads'],
       ['scheduling', 'Schedules'],
       ['webhooks', 'Webhooks'],
       ['budgets', 'Budgets'],

@@ -9,12 +9,18 @@ export const removeUnusedWorkflows = statement(
     AND NOT EXISTS (SELECT 1 FROM threads h WHERE h.workflow_id = w.id)`,
 );
 
-/** Deletes a workflow unless a run of it is in progress. Locks its threads first, as whatever ends or accepts a turn does. */
+/** Locks a workflow with its threads, so that no prompt is accepted until it is removed. */
+export const lockWorkflow = statement(
+  'lock_workflow',
+  ['id'],
+  `WITH its_threads AS MATERIALIZED (SELECT 1 FROM threads WHERE workflow_id = :id ORDER BY id FOR NO KEY UPDATE)
+    SELECT id FROM workflows WHERE id = :id AND ${hasRun('its_threads')} FOR NO KEY UPDATE`,
+);
+
 export const removeWorkflow = statement(
   'remove_workflow',
   ['id'],
-  `WITH its_threads AS MATERIALIZED (SELECT id FROM threads WHERE workflow_id = :id ORDER BY id FOR NO KEY UPDATE)
-    DELETE FROM workflows w WHERE id = :id AND active_task_id IS NULL AND ${hasRun('its_threads')}
+  `DELETE FROM workflows w WHERE id = :id AND active_task_id IS NULL
     AND NOT EXISTS (SELECT 1 FROM threads h WHERE h.workflow_id = w.id AND h.active_task_id IS NOT NULL) RETURNING id`,
 );
 

@@ -114,6 +114,8 @@ export function workflowStore({ pool, prisma, granting }: Parts) {
     },
     async remove(id: string) {
       await inTransaction(pool, async (on) => {
+        await row(on, sql.lockWorkflow({ id }));
+        // A separate statement, so that it sees the threads begun until the workflow was locked.
         if (!(await row(on, sql.removeWorkflow({ id }))))
           throw conflict('A run of this workflow is in progress; halt it first', 'workflow_running');
         // A separate statement, so that it sees the events written until the workflow was locked.

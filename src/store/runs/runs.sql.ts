@@ -14,9 +14,10 @@ export const WAITS = `status = 'waiting', waiting_since = CASE status WHEN 'wait
 export const LOCKED_TASK = `live AS (SELECT 1 FROM tasks WHERE id = :task_id AND status IN (${LIVE}) FOR NO KEY UPDATE)`;
 
 /*
- * Lock order. Every statement and database function locks rows in this order: workflows, tasks, task_steps and tool_calls,
- * event_sequences, budgets and budget_periods. A workflow is locked FOR NO KEY UPDATE, never FOR UPDATE: inserting an event checks its foreign key with
- * FOR KEY SHARE on the workflow, after the task is locked. `hasRun` forces this order within a statement. test/api/locks.test.ts holds every function to this order.
+ * Lock order. Every statement and database function locks rows in this order: threads, workflows, tasks, task_steps and tool_calls,
+ * event_sequences, budgets and budget_periods. A workflow is locked FOR NO KEY UPDATE, never FOR UPDATE: inserting an event checks its
+ * foreign key with FOR KEY SHARE on the workflow, after the task is locked. So is a thread, for the key of its tasks. `hasRun` forces
+ * this order within a statement. test/api/locks.test.ts holds every function to this order.
  */
 
 export const MESSAGES = `task_messages (task_id, step, position, role, kind, content, tool_calls, call_id, extra)`;

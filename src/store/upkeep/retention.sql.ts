@@ -69,7 +69,7 @@ export const lockTasks = statement(
 
 /**
  * Deletes ended tasks with everything that belongs to them, except their events. Keeps tasks that a fork or a delivery still
- * needs, and the turns of a thread that was used since.
+ * needs, and the turns of a thread that was used since or in which one is in progress.
  */
 export const removeTasks = statement(
   'remove_tasks',
@@ -77,7 +77,7 @@ export const removeTasks = statement(
   `DELETE FROM tasks t WHERE id = ANY (:task_ids::uuid[]) AND status NOT IN (${LIVE})
       AND NOT EXISTS (SELECT 1 FROM tasks fork WHERE fork.forked_from = t.id)
       AND NOT EXISTS (SELECT 1 FROM webhook_deliveries d WHERE d.task_id = t.id AND d.status = 'pending')
-      AND NOT EXISTS (SELECT 1 FROM threads h WHERE h.id = t.thread_id AND h.updated_at >= :before)
+      AND NOT EXISTS (SELECT 1 FROM threads h WHERE h.id = t.thread_id AND (h.updated_at >= :before OR h.active_task_id IS NOT NULL))
     RETURNING id`,
 );
 

@@ -33,6 +33,16 @@ export function agedRecords({ pool }: Pick<Database, 'pool'>) {
     return { agent_id, workflow_id };
   }
 
+  /** Writes a thread that was last used at that time. */
+  async function thread(at: Date, workflow_id: string): Promise<string> {
+    const id = idAt(at);
+    await sql(
+      `INSERT INTO threads (id, owner, owner_login, workflow_id, created_at, updated_at) VALUES ($1, 'local:alice', 'alice', $2, $3, $3)`,
+      ...[id, workflow_id, at],
+    );
+    return id;
+  }
+
   async function definition(at: Date): Promise<string> {
     const hash = randomBytes(32).toString('hex');
     await sql(`INSERT INTO definitions (hash, body, created_at) VALUES ($1, '{}', $2)`, hash, at);
@@ -150,7 +160,10 @@ export function agedRecords({ pool }: Pick<Database, 'pool'>) {
       ...[idAt(at), agent_id, scope, scope === 'session' ? workflow_id : '', at],
     );
 
-  return { sql, workflow, definition, task, events, attachment, conversation, partsOf, tokenUse, grant, schedule, fire, memory };
+  return {
+    ...{ sql, workflow, thread, definition, task, events, attachment, conversation, partsOf, tokenUse, grant, schedule, fire },
+    memory,
+  };
 }
 
 interface TaskGiven {
