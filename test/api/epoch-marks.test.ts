@@ -30,9 +30,7 @@ it('`perdura restored` begins a new epoch of the database that is set, and repor
   });
   onTestFinished(() => write.mockRestore());
   await runRestored(readConfig({ DATABASE_URL: url }));
-  expect(out).toBe(
-    'Restored: epoch 2 begins. 0 unfinished tasks ask before they write, and streams send their runs again\n',
-  );
+  expect(out).toBe('Restored: epoch 2 begins. 0 unfinished tasks ask before they write, and streams send their runs again\n');
   out = '';
   await runRestored(readConfig({ DATABASE_URL: url }), ['--json']);
   expect(JSON.parse(out)).toEqual({ noted_in: null, restore: { epoch: 3, tasks: 0, restored_at: expect.any(String) } });

@@ -44,7 +44,7 @@ it('an address that is sent back as it is shown is the stored one, also next to 
   );
 });
 
-it('an e-mail to someone whom the operator no longer allows is not sent, and tried again', async () => {
+it('an e-mail to a recipient that the operator no longer allows is not sent, and tried again', async () => {
   const mailer = createMailer({ url: 'smtp://127.0.0.1:9', from: 'perdura@example.com', recipients: ['ann@example.com'] });
   const mail = { id: '7', to: 'ben@example.com', at: new Date(), subject: 's', text: 't' };
   expect(await mailer.send(mail, new AbortController().signal)).toEqual({
