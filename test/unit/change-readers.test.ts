@@ -98,6 +98,28 @@ describe('readers of changes', () => {
   });
 
   it.each([
+    [19_998, 0],
+    [19_999, 1],
+  ])('share the owners of fewer than 20000 workflows: after %i others, one is looked up %i times more', async (others, more) => {
+    const { follow, publish, lookups } = openReaders();
+    const { seen } = follow('ann');
+    const publishRun = (id: string) => publish({ kind: 'tasks', id, workflow_id: 'flow-of-ann' });
+    publishRun('1');
+    for (let count = 1; count <= others; count += 1) publish({ kind: 'tasks', id: '2', workflow_id: `deleted-${count}` });
+    publishRun('3');
+    await settle();
+    expect(seen.map(({ id }) => id)).toEqual(['1', '3']);
+    expect(lookups.filter((id) => id === 'flow-of-ann')).toHaveLength(1 + more);
+  });
+
+  it('that have left before they follow get nothing, and what they are given ends', async () => {
+    const { readers, publish } = openReaders();
+    const stream = readers.follow({ key: 'ann', is_admin: false }, AbortSignal.abort());
+    publish({ kind: 'agents', id: '7', owner: null });
+    expect(await stream.next()).toEqual({ done: true, value: undefined });
+  });
+
+  it.each([
     [500, 500],
     [501, 1],
   ])('that are slow keep %i changes as %i', async (changes, kept) => {
