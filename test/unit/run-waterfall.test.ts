@@ -71,6 +71,10 @@ describe('the marks of the axis', () => {
       '1 min 3.5 s',
       '1 min 4 s',
     ]);
+    const DAY = 86_400;
+    expect(labels(0, 168 * DAY)).toEqual(['0', '672 h', '1344 h', '2016 h', '2688 h', '3360 h', '4032 h']);
+    // A run of more than 24 weeks has a mark at each sixth of it.
+    expect(labels(0, 210 * DAY)).toEqual(['0', '840 h', '1680 h', '2520 h', '3360 h', '4200 h', '5040 h']);
     expect(labels(1.04, 1.11)).toEqual(['1.04 s', '1.06 s', '1.08 s', '1.1 s']);
     expect(labels(3_600, 9_000)).toEqual(['1 h', '1 h 15 min', '1 h 30 min', '1 h 45 min', '2 h', '2 h 15 min', '2 h 30 min']);
   });

@@ -174,8 +174,6 @@ function Header({ marks }: { marks: ScaleMark[] }) {
 
 /** A line below each mark, as the background of every row. */
 const drawGrid = (marks: ScaleMark[]) =>
-  marks.length === 0
-    ? 'none'
-    : marks
-        .map(({ left }) => `linear-gradient(var(--grid-line), var(--grid-line)) ${left.toFixed(2)}% 0 / 1px 100% no-repeat`)
-        .join(', ');
+  marks
+    .map(({ left }) => `linear-gradient(var(--grid-line), var(--grid-line)) ${left.toFixed(2)}% 0 / 1px 100% no-repeat`)
+    .join(', ');
