@@ -118,11 +118,6 @@ describe('the steps of a run', () => {
     expect(shown([SPAN])).toContain('Select a row to see its details.');
     expect(shown([SPAN], '/?step=11')).toContain('This run has no step 11.');
   });
-
-  it('are on the axis of the whole run if none of the rows in sight has begun', () => {
-    const planned = Array.from({ length: 41 }, (_, index) => ({ ...SPAN, id: `${index}`, start: null, end: null }));
-    expect(shown(planned)).toMatch(/ 0 1 ms Tokens in/);
-  });
 });
 
 describe('what a run is doing', () => {

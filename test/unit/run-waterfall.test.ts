@@ -2,7 +2,15 @@ import { describe, expect, it } from 'vitest';
 import type { RunSpan } from '../../src/contracts/run-inspection.ts';
 import { findFill, sumFills } from '../../src/dashboard/runs/span-fill.ts';
 import { computeBar } from '../../src/dashboard/runs/span-scale.ts';
-import { computeMarks, fitInto, initialZoom, moveAxis, withMargin, zoomAxis } from '../../src/dashboard/runs/span-zoom.ts';
+import {
+  computeMarks,
+  fitInto,
+  initialZoom,
+  moveAxis,
+  toAxis,
+  withMargin,
+  zoomAxis,
+} from '../../src/dashboard/runs/span-zoom.ts';
 
 const START = Date.UTC(2026, 0, 31, 12);
 const at = (seconds: number) => new Date(START + seconds * 1_000).toISOString();
@@ -45,6 +53,14 @@ describe('the zoom of the steps of a run', () => {
 
   it('leaves a margin around what is chosen', () => {
     expect(withMargin(axis(20, 70), WHOLE)).toEqual(axis(18, 72));
+  });
+
+  it('shows the whole run, a part of it, or what the rows in sight need, if one of them has begun', () => {
+    const [done, planned] = [span('3', 'model', [20, 70]), span('5', 'tool', [0, null], { start: null })];
+    const now = START + 97_000;
+    const shown = (zoom: Parameters<typeof toAxis>[0], in_sight: RunSpan[]) => toAxis(zoom, { whole: WHOLE, in_sight, now });
+    expect([shown('whole', [done]), shown(axis(90, 131), [done])]).toEqual([WHOLE, axis(59, 100)]);
+    expect([shown('rows', [planned, done]), shown('rows', [planned])]).toEqual([axis(18, 72), WHOLE]);
   });
 
   it('has no bar for what lies outside, and a part of one for what reaches in', () => {
