@@ -270,7 +270,7 @@ describe('perdura budgets', () => {
   });
 });
 
-/** A login of Bob's, in a folder of its own. */
+/** A login of Bob's, in a separate folder. */
 async function asBob() {
   const config = { XDG_CONFIG_HOME: join(folder, 'of-bob') };
   expect(await perdura(['login', '--url', here.url, '--token-stdin'], BOB, config)).toMatchObject({ code: 0 });

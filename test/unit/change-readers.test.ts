@@ -46,7 +46,7 @@ const OWNERS: Record<string, string> = { 'flow-of-ann': 'ann', 'flow-of-ben': 'b
 const settle = () => vi.advanceTimersByTimeAsync(0);
 
 describe('readers of changes', () => {
-  it('get the runs of their own workflows, whose owner is looked up once', async () => {
+  it('get the runs in their own workflows, whose owner is looked up once', async () => {
     const { follow, publish, lookups } = openReaders();
     const [ann, ben] = [follow('ann'), follow('ben', true)];
     publish({ kind: 'tasks', id: '1', workflow_id: 'flow-of-ann' });

@@ -18,7 +18,7 @@ it.each([
   expect(filterLinks(LINKS, scopes).map(([to]) => to)).toEqual(SCREENS.filter((to) => !hidden.includes(to)));
 });
 
-it('each screen of the menu has an icon of its own, also for a record on it', () => {
+it('each screen of the menu has its own icon, also for a record on it', () => {
   const icons = SCREENS.map(findScreenIcon);
   expect(icons).not.toContain(undefined);
   expect(new Set(icons).size).toBe(SCREENS.length);

@@ -109,7 +109,7 @@ describe('the pattern of a bar', () => {
     ['an approval', { kind: 'wait', name: 'approval' }, 'decision'],
     ['a budget', { kind: 'wait', name: 'budget' }, 'budget'],
     ['a price', { kind: 'wait', name: 'a price' }, 'budget'],
-  ])('tells %s', (_, one, fill) => {
+  ])('shows that it is %s', (_, one, fill) => {
     expect(findFill(one as RunSpan)).toBe(fill);
   });
 
