@@ -395,7 +395,7 @@ describe('perdura chat', () => {
     expect([code, out]).toEqual([0, 'Half a reply\n']);
     const [, session] = /--session (\S+)\n$/.exec(errors)!;
     const { messages } = await here.alice.ok(here.alice.get(`/api/agents/${agent_id}/chat/sessions/${session}`));
-    expect(messages.map(({ content }: { content: string }) => content)).toEqual(['Go on.', 'Half a reply']);
+    expect(messages.map(({ content }: { content: string }) => content)).toEqual(['Continue.', 'Half a reply']);
   }, 60_000);
 });
 

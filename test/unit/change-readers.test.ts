@@ -70,8 +70,8 @@ describe('readers of changes', () => {
     const people = { ann: follow('ann'), ben: follow('ben'), root: follow('root', true) };
     publish({ kind, id: '1', owner });
     await settle();
-    const told = Object.entries(people).flatMap(([name, { seen }]) => (seen.length > 0 ? [name] : []));
-    expect(told).toEqual(expected);
+    const reached = Object.entries(people).flatMap(([name, { seen }]) => (seen.length > 0 ? [name] : []));
+    expect(reached).toEqual(expected);
     expect(people[expected[0] as 'ann'].seen).toEqual([{ kind, id: '1' }]);
   });
 
