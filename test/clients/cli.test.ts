@@ -389,7 +389,7 @@ describe('perdura chat', () => {
     const { agent_id } = await here.alice.ok(here.alice.get(`/api/workflows/${workflow_id}`));
     here.model.script(hangs('Half a reply'));
     const child = start([...COMMAND, 'chat', agent_id]);
-    child.stdin.end('Go on.\n');
+    child.stdin.end('Continue.\n');
     child.stdout.once('data', () => child.kill('SIGINT'));
     const { code, out, errors } = await outcome(child);
     expect([code, out]).toEqual([0, 'Half a reply\n']);
