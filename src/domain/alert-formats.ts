@@ -46,7 +46,7 @@ function toText({ type, timestamp, data }: AlertMessage, public_url: string | nu
 const escapeSlack = (text: string) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 
 function toSlack({ head, name, facts, link }: AlertText) {
-  // Verbatim: Slack makes no mentions, channels and links of its own.
+  // Verbatim: Slack itself makes no mentions, channels and links.
   const mrkdwn = (text: string) => ({ type: 'mrkdwn', text, verbatim: true });
   return {
     text: `${head}: ${escapeSlack(name)}`,

@@ -143,7 +143,7 @@ function nameFirstModel(first: FirstModel, choose: (vendor: string) => string | 
   return chosen === null ? '' : `${first.prefix}${chosen}`;
 }
 
-/** What tells which vendor a provider leads to. */
+/** The fields that show which vendor a provider leads to. */
 export interface ProviderAddress {
   provider_type: string;
   base_url: string | null;

@@ -93,8 +93,8 @@ interface Source {
 }
 
 /**
- * Gives each reader the changes that they may see. Runs are published without their owner, whom only a process with readers looks
- * up, once for each workflow.
+ * Gives each reader the changes that they may see. Runs are published without their owner. Only a process with readers looks the
+ * owner up, once for each workflow.
  */
 export function createChangeReaders({ bus, findOwner }: Source) {
   const readers = new Map<(change: RecordChange) => void, Viewer>();

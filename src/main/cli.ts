@@ -71,9 +71,9 @@ async function main(argv: string[]): Promise<void> {
   }
 }
 
-const SERVERS = ['dev', 'api', 'worker'];
+const SERVERS: readonly (string | undefined)[] = ['dev', 'api', 'worker'];
 
 const argv = process.argv.slice(2);
 wrapOutput();
-endWithReader(SERVERS.includes(argv[0] ?? ''));
+endWithReader(SERVERS.includes(argv[0]));
 await main(argv);

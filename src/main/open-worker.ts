@@ -51,8 +51,11 @@ function reportWorker({ setting: { config, version }, store, log }: SharedServic
     roles: config.WORKER_ROLE,
   };
   const beat = async () => {
-    const disk = await measureDisk(config.PERDURA_HOME).catch(() => null);
-    await store.workerBeats.beat({ ...facts, ...worker.load(), disk_free: disk?.free ?? null });
+    const disk_free = await measureDisk(config.PERDURA_HOME).then(
+      ({ free }) => free,
+      () => null,
+    );
+    await store.workerBeats.beat({ ...facts, ...worker.load(), disk_free });
   };
   return keepBeating({ beat, leave: () => store.workerBeats.leave(id), log });
 }
@@ -97,14 +100,16 @@ const LOOK_MS = 1_000;
 
 /** Waits for a worker that runs workflows: it prepares the engine, and marks the runs of a record that was restored. */
 async function untilPrepared({ setting: { config }, log }: SharedServices, { client, epoch }: RunControl): Promise<void> {
-  for (let looks = 0; ; looks += 1) {
+  const findReasons = async () => {
     const missing = await missingParts(client, config.TEMPORAL_TASK_QUEUE);
     const lack = missing.length > 0 ? `The workflow engine lacks ${missing.join(', ')}` : null;
-    const reasons = [lack, (await epoch.compare()).why].filter((reason) => reason !== null);
-    if (reasons.length === 0) return;
-    if (looks === 0) log(`${reasons.join('. ')}: waiting for a worker of the role runs`);
-    await wait(LOOK_MS);
-  }
+    return [lack, (await epoch.compare()).why].filter((reason) => reason !== null);
+  };
+  const reasons = await findReasons();
+  if (reasons.length === 0) return;
+  log(`${reasons.join('. ')}: waiting for a worker of the role runs`);
+  do await wait(LOOK_MS);
+  while ((await findReasons()).length > 0);
 }
 
 /** A worker's copies of workspaces are its own. */

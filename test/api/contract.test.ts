@@ -273,7 +273,7 @@ it('honours If-Match in each operation that declares it: a stale or foreign tag 
       }
       const given = { fresh: tag, '*': '*', 'one of several': `"stale", ${tag}` }[accepted] as string;
       const { status } = await here.alice.send(row.method, path, condition(given));
-      // Who may not do it at all is told so once the tag is right.
+      // A caller who may not do it at all is refused once the tag is right.
       if (status >= 300 && status !== OTHERWISE[`${row.method} ${described_path}`])
         faults.push([row.method, path, accepted, status]);
     }

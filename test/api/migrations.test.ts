@@ -58,7 +58,7 @@ it('applies migrations once, and refuses one that was edited afterwards', async 
   await expect(applyMigrations(url, MIGRATIONS)).rejects.toThrow(/edited/);
 });
 
-it('leaves nothing of a migration that fails, and says why', async () => {
+it('leaves nothing of a migration that fails, and reports the reason', async () => {
   const { url, client } = await opened(testDatabase());
   const folder = await mkdtemp(join(tmpdir(), 'perdura-migrations-'));
   endings.push(() => rm(folder, { recursive: true, force: true }));

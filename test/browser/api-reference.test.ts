@@ -32,7 +32,7 @@ async function find(page: Page, summary: string): Promise<Locator> {
   return operation;
 }
 
-/** Sends the request that tells whose token it carries, and returns what came back. */
+/** Sends the request that reports whose token it carries, and returns what came back. */
 async function askWhose(page: Page): Promise<{ status: number; login: string | undefined }> {
   const operation = await find(page, 'Whose access token this is');
   await operation.getByRole('button', { name: /Test Request/ }).click();

@@ -24,7 +24,7 @@ async function ended(workflow_id: string, prompt = 'Say.'): Promise<string> {
 
 describeInBrowser('a screen', () => {
   it('copies a text without the clipboard of the browser too, and says if it could not', async ({ page }) => {
-    await page.addInitScript("Object.defineProperty(navigator, 'clipboard', { value: undefined })");
+    await page.addInitScript("Object.defineProperty(navigator, 'clipboard', { value: undefined, configurable: true })");
     const id = await ended(await here.workflow());
     await open(page, `/tasks/${id}?view=steps&step=1`);
     await page.evaluate('document.execCommand = () => (globalThis.copied = document.activeElement.value, true)');
@@ -37,6 +37,13 @@ describeInBrowser('a screen', () => {
     await page.evaluate('document.execCommand = () => false');
     await button(page, 'Copy Parameters').click();
     await page.getByText('Not copied', { exact: true }).waitFor();
+    await page.keyboard.press('Escape');
+    await dialog(page, 'What the model saw at step 1').waitFor({ state: 'detached' });
+    await page.evaluate(`Object.defineProperty(navigator, 'clipboard', { value: { writeText: () => Promise.reject() } });
+      document.execCommand = () => (globalThis.copied = document.activeElement.value, true)`);
+    await button(page, 'Copy id').click();
+    await page.getByText('Copied', { exact: true }).waitFor();
+    expect(await page.evaluate('globalThis.copied')).toBe(id);
   });
 
   it('asks before it loses what was typed in a dialog; Escape first closes the list that is open in it', async ({ page }) => {

@@ -11,7 +11,7 @@ import { asks, fails, hangs, says } from '../support/peers/model-server.ts';
 import { until } from '../support/until.ts';
 
 let here: TestInstallation;
-const TODO = { name: 'manage_todo_list', args: { todoList: [] } };
+const TODO = { name: 'manage_todo_list', args: { todoList: [{ id: 1, title: 'Pay Ann', status: 'in-progress' }] } };
 
 beforeAll(async () => {
   here = await startTestInstallation({ env: { RECONCILE_SECONDS: '86400' } });
@@ -57,7 +57,8 @@ describeInBrowser('several selected tasks', () => {
     await button(page, 'Approve 1').click();
     await expect.poll(() => sheet.getByText('todoList').count()).toBe(2);
     expect(await faultsOf(page)).toEqual([]);
-    await sheet.getByRole('checkbox', { name: 'manage_todo_list' }).last().uncheck();
+    const last = sheet.getByRole('checkbox', { name: 'manage_todo_list' }).last();
+    for (const ticked of [false, true, false]) await last.setChecked(ticked);
     await sheet.getByRole('button', { name: 'Approve 1' }).click();
     await sheet.getByText('Approve: 1 of 1 done').waitFor();
     await sheet.getByText('Close', { exact: true }).click();
@@ -92,6 +93,8 @@ describeInBrowser('several selected tasks', () => {
     const again = (await here.alice.ok(here.alice.get('/api/tasks?q=landlord'))) as unknown as { id: string }[];
     expect(again).toHaveLength(2);
     expect(await here.ended(again[0]!.id)).toMatchObject({ status: 'completed', response: 'Now it works.' });
+    await page.goto(`${here.url}/dashboard/tasks/${waiting}`);
+    await page.getByRole('region', { name: 'To-do list' }).getByText('Pay Ann (in-progress)').waitFor();
   });
 
   it('whose calls were decided meanwhile show the reason', async ({ page, troubles }) => {

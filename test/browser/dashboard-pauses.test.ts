@@ -192,7 +192,10 @@ const PAUSES: Record<string, Pause> = {
     one_each: true,
     buttons: {
       'Raise the budget': {
-        fill: (panel) => panel.getByLabel('Tokens').fill('100003'),
+        async fill(panel) {
+          await panel.getByLabel('Tokens').fill('100003');
+          for (const text of ['7', '']) await panel.getByLabel('US dollars').fill(text);
+        },
         path: 'budget',
         body: { max_cost_usd: null, max_tokens: 100_003, max_seconds: null, on_exhausted: 'wait' },
         task: { status: 'completed', budget: { max_cost_usd: null, max_tokens: 100_003, max_seconds: null } },

@@ -43,7 +43,10 @@ describeInBrowser('the playground', () => {
     await page.getByRole('link', { name: 'Open in playground' }).click();
     await page.getByRole('heading', { name: /^Playground: step 2 of #/ }).waitFor();
     expect(await field(page, 'System prompt').inputValue()).toBe('Be kind.');
+    const canBeClosed = () => page.evaluate("dispatchEvent(new Event('beforeunload', { cancelable: true }))");
+    expect(await canBeClosed()).toBe(true);
     await field(page, 'System prompt').fill('Be brief.');
+    await expect.poll(canBeClosed).toBe(false);
     await page.getByRole('combobox', { name: 'Reasoning effort' }).selectOption('low');
     await page.getByRole('button', { name: 'Edit tool, result, step 1, call 1-1' }).press('Enter');
     const text = field(page, 'Text of tool, result, step 1, call 1-1');
@@ -133,6 +136,7 @@ describeInBrowser('a trial of the playground is saved', () => {
     const { task_id, agent_id } = await summed();
     await playground(page, task_id, 2);
     await field(page, 'System prompt').fill('Be brief.');
+    await field(page, 'Message before the step (optional)').fill('In one word.');
     await openSave(page);
     const prompt = saveDialog(page).getByRole('group', { name: 'system_prompt, stored and new' });
     await prompt.waitFor();
@@ -144,6 +148,10 @@ describeInBrowser('a trial of the playground is saved', () => {
     await pressSave(page);
     await saveDialog(page).getByText('Saved. The next run').waitFor();
     expect(await read(`agents/${agent_id}`)).toMatchObject({ system_prompt: 'Be brief.' });
+    // A message is part of no version, so it would still be lost.
+    await page.keyboard.press('Escape');
+    await page.getByRole('link', { name: '← Run' }).click();
+    await page.getByRole('dialog', { name: 'Leave without saving?' }).waitFor();
   }, 60_000);
 
   it("in a copy of the agent, if the agent is somebody else's", async ({ page, troubles }) => {

@@ -74,6 +74,7 @@ describeInBrowser('fallbacks', () => {
     await page.getByRole('button', { name: 'Help: If the model fails' }).click();
     const help = page.getByRole('dialog', { name: 'Help: If the model fails' });
     await help.getByRole('heading', { name: 'Fallbacks', exact: true }).waitFor();
+    await help.getByRole('heading', { name: 'Fallbacks', exact: true }).click();
     await help.getByRole('link', { name: 'catalogue of models' }).click();
     await help.getByRole('heading', { name: 'Models, prices and ends' }).waitFor();
     await page.keyboard.press('Escape');

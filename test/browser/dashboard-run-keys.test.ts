@@ -29,6 +29,12 @@ async function asking(title: string) {
 const focused = (page: Page) => page.evaluate('document.activeElement.innerText');
 const topOf = async (target: ReturnType<Page['locator']>) => (await target.boundingBox())!.y;
 
+/** How much of the run is hidden before and after the part that the axis shows, in percent. */
+const shownPart = (page: Page) =>
+  page
+    .locator('.step-window')
+    .evaluate(({ style }: any) => [style.left, style.right].map((part) => Math.round(parseFloat(part) * 10) / 10));
+
 describeInBrowser('a run that waits for a person', () => {
   it('is decided by keys: a letter leads to the button, and Enter presses it', async ({ page }) => {
     const [first, second] = [await asking('Pay the first'), await asking('Pay the second')];
@@ -44,6 +50,15 @@ describeInBrowser('a run that waits for a person', () => {
     await page.keyboard.press('a');
     expect(await focused(page)).toBe('Approve');
     expect((await here.alice.get(`/api/tasks/${first.task_id}`)).body.status).toBe('waiting');
+    // No key works behind a dialog, and none leads before the first.
+    await page.getByRole('button', { name: 'Halt …' }).click();
+    await expect.poll(() => focused(page)).toBe('Cancel');
+    for (const key of ['d', 'j']) await page.keyboard.press(key);
+    expect(await focused(page)).toBe('Cancel');
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await page.keyboard.press('k');
+    await page.getByRole('heading', { level: 1, name: /^Pay the first · #/ }).waitFor();
     await page.keyboard.press('j');
     await page.getByRole('heading', { level: 1, name: /^Pay the second · #/ }).waitFor();
     expect(await page.title()).toBe(`Pay the second · #${second.task_id.slice(-4)} · Perdura`);
@@ -138,11 +153,52 @@ describeInBrowser('the zoom of the waterfall', () => {
     await page.getByRole('list', { name: 'Where the time went' }).getByText('Wait before a retry').waitFor();
     await row(page, /^Step 1, scripted completed 2 attempts/).waitFor();
     await page.getByRole('button', { name: 'Close' }).click();
+    await rows(page).focus();
+    await page.keyboard.press('0');
+    await expect.poll(() => shownPart(page)).toEqual([0, 0]);
+    await page.keyboard.press('s');
+    await page.keyboard.press('Control+=');
+    expect(await shownPart(page)).toEqual([0, 0]);
+    await page.keyboard.press('+');
+    await expect.poll(() => shownPart(page)).toEqual([25, 25]);
+    await page.keyboard.press('ArrowLeft');
+    await expect.poll(() => shownPart(page)).toEqual([12.5, 37.5]);
+    for (const _ of [1, 2]) await page.keyboard.press('ArrowRight');
+    await expect.poll(() => shownPart(page)).toEqual([37.5, 12.5]);
     const figures = row(page, /^Step 1, /)
       .locator('.step-figure')
       .filter({ visible: true });
     await expect.poll(() => figures.allInnerTexts()).toEqual(['10', '5', '—', expect.stringMatching(/s$/)]);
     expect(await faultsOf(page)).toEqual([]);
+  }, 120_000);
+
+  it('shows the part of the run that is dragged over, and all of it after a click', async ({ page }) => {
+    const { task_id } = await summed(here);
+    await open(page, `/tasks/${task_id}?view=steps`);
+    await row(page, /^Step 1, /).waitFor();
+    const { x, y, width, height } = (await page.locator('.step-overview').boundingBox())!;
+    const moveTo = (part: number) => page.mouse.move(x + width * part, y + height / 2);
+    await moveTo(0.8);
+    await page.mouse.down();
+    await moveTo(0.3);
+    await expect.poll(() => shownPart(page)).toEqual([30, 20]);
+    await moveTo(0.2);
+    await page.mouse.up();
+    await moveTo(0.5);
+    await expect.poll(() => shownPart(page)).toEqual([20, 20]);
+    expect(await page.getByRole('button', { name: 'Whole run' }).getAttribute('aria-pressed')).toBe('false');
+    // A drag that began elsewhere changes nothing.
+    await page.mouse.move(x, y - 40);
+    await page.mouse.down();
+    await moveTo(0.5);
+    await page.mouse.up();
+    expect(await shownPart(page)).toEqual([20, 20]);
+    await page.mouse.down();
+    await page.mouse.up();
+    await expect.poll(() => shownPart(page)).toEqual([0, 0]);
+    expect(await page.getByRole('button', { name: 'Whole run' }).getAttribute('aria-pressed')).toBe('true');
+    await page.getByRole('tab', { name: 'Conversation' }).click();
+    await expect.poll(() => searchOf(page)).toEqual({});
   }, 120_000);
 });
 

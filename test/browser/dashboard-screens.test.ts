@@ -75,6 +75,12 @@ describeInBrowser('the screens of the dashboard', () => {
     expect(linked.filter((to) => !screens.includes(to))).toEqual([]);
   });
 
+  it('of the docs begin at the section that the address names', async ({ page }) => {
+    await signIn(page, '/help/scheduling#back-fill');
+    const top = async () => (await page.getByRole('heading', { name: 'Back-fill', exact: true }).boundingBox())?.y;
+    await expect.poll(top).toBeLessThan(400);
+  });
+
   it('have no axe violations in the light theme', async ({ page }) => {
     await page.goto(`${here.url}/dashboard/`);
     await page.getByLabel('Access token').waitFor();

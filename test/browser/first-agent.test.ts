@@ -64,6 +64,14 @@ describeInBrowser('the page that creates an agent', () => {
     await model.fill('mine');
     expect(await page.getByText('is not offered there').count()).toBe(0);
     expect(await model.inputValue()).toBe('mine');
+    // Neither is one that the server offers.
+    await model.fill(KEYLESS_MODEL);
+    const tested = page.waitForResponse('**/api/providers/test');
+    await button(page, 'Test').click();
+    await (await tested).finished();
+    await page.getByText('Connected: 1 model').waitFor();
+    expect(await page.getByText('is not offered there').count()).toBe(0);
+    expect(await model.inputValue()).toBe(KEYLESS_MODEL);
   }, 120_000);
 
   it('takes no model from a test of an address that has been changed meanwhile', async ({ page }) => {

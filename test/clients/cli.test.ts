@@ -270,7 +270,7 @@ describe('perdura budgets', () => {
   });
 });
 
-/** A login of Bob's, in a folder of its own. */
+/** A login of Bob's, in a separate folder. */
 async function asBob() {
   const config = { XDG_CONFIG_HOME: join(folder, 'of-bob') };
   expect(await perdura(['login', '--url', here.url, '--token-stdin'], BOB, config)).toMatchObject({ code: 0 });
@@ -389,13 +389,13 @@ describe('perdura chat', () => {
     const { agent_id } = await here.alice.ok(here.alice.get(`/api/workflows/${workflow_id}`));
     here.model.script(hangs('Half a reply'));
     const child = start([...COMMAND, 'chat', agent_id]);
-    child.stdin.end('Go on.\n');
+    child.stdin.end('Continue.\n');
     child.stdout.once('data', () => child.kill('SIGINT'));
     const { code, out, errors } = await outcome(child);
     expect([code, out]).toEqual([0, 'Half a reply\n']);
     const [, session] = /--session (\S+)\n$/.exec(errors)!;
     const { messages } = await here.alice.ok(here.alice.get(`/api/agents/${agent_id}/chat/sessions/${session}`));
-    expect(messages.map(({ content }: { content: string }) => content)).toEqual(['Go on.', 'Half a reply']);
+    expect(messages.map(({ content }: { content: string }) => content)).toEqual(['Continue.', 'Half a reply']);
   }, 60_000);
 });
 

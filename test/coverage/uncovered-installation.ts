@@ -4,11 +4,6 @@ import type { Uncovered } from './uncovered.ts';
 export const UNCOVERED_OF_INSTALLATION: readonly Uncovered[] = [
   {
     file: 'src/embedded/account.ts',
-    text: "if (!isRoot()) return { name: 'this user' };",
-    reason: 'Only an ordinary user takes it, and coverage is measured as root.',
-  },
-  {
-    file: 'src/embedded/account.ts',
     text: 'if (uid && gid) return { name, uid, gid };',
     reason: 'A system without the users "postgres" and "nobody".',
   },
@@ -114,11 +109,6 @@ export const UNCOVERED_OF_INSTALLATION: readonly Uncovered[] = [
   },
   {
     file: 'src/embedded/postgres-binaries.ts',
-    text: 'if (account.uid === undefined) return true;',
-    reason: 'Only an ordinary user takes it, and coverage is measured as root.',
-  },
-  {
-    file: 'src/embedded/postgres-binaries.ts',
     text: 'if (await exists(place)) return place;',
     reason: 'Packages that the user of Postgres cannot use where they are; the tests run on those of a checkout, which it can.',
   },
@@ -136,26 +126,6 @@ export const UNCOVERED_OF_INSTALLATION: readonly Uncovered[] = [
     file: 'src/embedded/postgres-cluster.ts',
     text: '(await listProcesses(data)).includes(pid) : (await findCommand(pid))',
     reason: 'Only other systems than Linux take it.',
-  },
-  {
-    file: 'src/embedded/postgres-place.ts',
-    text: 'if (account.uid === undefined) return preparePlace(',
-    reason: 'Only an ordinary user takes it, and coverage is measured as root.',
-  },
-  {
-    file: 'src/embedded/postgres-place.ts',
-    text: 'if (options.account.uid !== undefined) await openDirectory(',
-    reason: 'Only an ordinary user takes it, and coverage is measured as root.',
-  },
-  {
-    file: 'src/embedded/postgres-place.ts',
-    text: 'if (uid !== undefined && gid !== undefined) await chown(',
-    reason: 'Only an ordinary user takes it, and coverage is measured as root.',
-  },
-  {
-    file: 'src/embedded/postgres-place.ts',
-    text: 'if (uid === undefined || gid === undefined) return;',
-    reason: 'Only an ordinary user takes it, and coverage is measured as root.',
   },
   {
     file: 'src/embedded/postgres-place.ts',
@@ -236,6 +206,11 @@ export const UNCOVERED_OF_INSTALLATION: readonly Uncovered[] = [
     file: 'src/main/wiring/mcp-sign-ins.ts',
     text: "if (!server) throw new AppError('not_found'",
     reason: 'A server that another request deletes between two statements.',
+  },
+  {
+    file: 'src/main/wiring/runs/parking.ts',
+    text: 'if (task) await parkBehind(core)(',
+    reason: 'A task that is removed while its run ends.',
   },
   {
     file: 'src/main/wiring/runs/secrets.ts',

@@ -141,7 +141,7 @@ describe('the Temporal server of an installation', { timeout: 60_000 }, () => {
     expect(await recall(second)).toBe('RUNNING');
   });
 
-  it('is restarted with its data at its address, and the end of its log says why it does not start', async () => {
+  it('is restarted with its data at its address, and the end of its log shows why it does not start', async () => {
     const server = await start(await bench.home());
     await remember(server);
     const kill = async () => {

@@ -64,7 +64,7 @@ async function fired(channels: object[]) {
 }
 const bodies = () => receiver.received.map(({ body }) => JSON.parse(body));
 
-describe('an alert tells a chat', () => {
+describe('an alert notifies a chat', () => {
   it('Slack: text and blocks, in which a name cannot mention anyone', async () => {
     const { alert, event } = await fired([{ type: 'slack', url: secretUrl() }]);
     const [message, ...more] = bodies();
@@ -92,7 +92,7 @@ describe('an alert tells a chat', () => {
     ]);
   });
 
-  it('Teams: an Adaptive Card in which a name is no Markdown', async () => {
+  it('Teams: an Adaptive Card in which a name is not Markdown', async () => {
     const { alert } = await fired([{ type: 'teams', url: secretUrl() }]);
     const [message] = bodies();
     expect(message).toMatchObject({
@@ -284,7 +284,7 @@ describe('the address of a channel', () => {
 });
 
 describe('a test of an alert', () => {
-  it('sends to each address once and says what came of it', async () => {
+  it('sends to each address once and reports the outcome', async () => {
     receiver.answers(404);
     const { id } = await create({
       channels: [

@@ -179,7 +179,7 @@ describe('with a part that does not answer', { timeout: 120_000 }, () => {
 });
 
 describe('the report of a worker', () => {
-  it('goes on after a failure, which is logged once, and ends with the worker', async () => {
+  it('continues after a failure, which is logged once, and ends with the worker', async () => {
     const did: string[] = [];
     const logged: string[] = [];
     const beating = keepBeating({

@@ -46,7 +46,7 @@ const OWNERS: Record<string, string> = { 'flow-of-ann': 'ann', 'flow-of-ben': 'b
 const settle = () => vi.advanceTimersByTimeAsync(0);
 
 describe('readers of changes', () => {
-  it('get the runs of their own workflows, whose owner is looked up once', async () => {
+  it('get the runs in their own workflows, whose owner is looked up once', async () => {
     const { follow, publish, lookups } = openReaders();
     const [ann, ben] = [follow('ann'), follow('ben', true)];
     publish({ kind: 'tasks', id: '1', workflow_id: 'flow-of-ann' });
@@ -70,8 +70,8 @@ describe('readers of changes', () => {
     const people = { ann: follow('ann'), ben: follow('ben'), root: follow('root', true) };
     publish({ kind, id: '1', owner });
     await settle();
-    const told = Object.entries(people).flatMap(([name, { seen }]) => (seen.length > 0 ? [name] : []));
-    expect(told).toEqual(expected);
+    const reached = Object.entries(people).flatMap(([name, { seen }]) => (seen.length > 0 ? [name] : []));
+    expect(reached).toEqual(expected);
     expect(people[expected[0] as 'ann'].seen).toEqual([{ kind, id: '1' }]);
   });
 
@@ -95,6 +95,28 @@ describe('readers of changes', () => {
     publish({ kind: 'tasks', id: '1', workflow_id: 'flow-of-ann' });
     await settle();
     expect(seen).toEqual([ALL]);
+  });
+
+  it.each([
+    [19_998, 0],
+    [19_999, 1],
+  ])('share the owners of fewer than 20000 workflows: after %i others, one is looked up %i times more', async (others, more) => {
+    const { follow, publish, lookups } = openReaders();
+    const { seen } = follow('ann');
+    const publishRun = (id: string) => publish({ kind: 'tasks', id, workflow_id: 'flow-of-ann' });
+    publishRun('1');
+    for (let count = 1; count <= others; count += 1) publish({ kind: 'tasks', id: '2', workflow_id: `deleted-${count}` });
+    publishRun('3');
+    await settle();
+    expect(seen.map(({ id }) => id)).toEqual(['1', '3']);
+    expect(lookups.filter((id) => id === 'flow-of-ann')).toHaveLength(1 + more);
+  });
+
+  it('that have left before they follow get nothing, and what they are given ends', async () => {
+    const { readers, publish } = openReaders();
+    const stream = readers.follow({ key: 'ann', is_admin: false }, AbortSignal.abort());
+    publish({ kind: 'agents', id: '7', owner: null });
+    expect(await stream.next()).toEqual({ done: true, value: undefined });
   });
 
   it.each([

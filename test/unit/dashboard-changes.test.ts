@@ -154,6 +154,49 @@ describe('the stream of changes', () => {
     expect(happened).toEqual(['lost', 'open']);
   });
 
+  /** Follows a service that is out of reach, except for connections that last for a time each. Returns what was reported, by the second. */
+  async function followFor(seconds: number, lasting_ms: number[]) {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'], now: 0 });
+    vi.spyOn(Math, 'random').mockReturnValue(0.5);
+    const began = performance.now();
+    const reported: string[] = [];
+    const note = (what: string) => reported.push(`${what} ${Math.round((performance.now() - began) / 1_000)}`);
+    const client = {
+      async send() {
+        const ms = lasting_ms.shift();
+        if (ms === undefined) throw new ApiProblem({ status: 0, code: 'unreachable', detail: 'unreachable' });
+        return new Response(new ReadableStream({ start: (stream) => void setTimeout(() => stream.close(), ms) }));
+      },
+    } as unknown as Client;
+    const leaving = new AbortController();
+    const following = followChanges(client, {
+      signal: leaving.signal,
+      onOpen: () => note('open'),
+      onLost: () => note('lost'),
+      onChange: ({ kind }) => note(kind),
+    });
+    await vi.advanceTimersByTimeAsync(seconds * 1_000);
+    leaving.abort();
+    await following;
+    return reported;
+  }
+  afterEach(() => {
+    vi.useRealTimers();
+    vi.restoreAllMocks();
+  });
+
+  it('counts everything as changed once a minute while it cannot be opened', async () => {
+    const reported = await followFor(200, []);
+    expect(reported.filter((what) => what.startsWith('all'))).toEqual(['all 62', 'all 122', 'all 182']);
+  });
+
+  it('is soon opened again after a connection of more than ten seconds, and later after a shorter one', async () => {
+    expect(await followFor(40, [2_000, 11_000, 7_000])).toEqual([
+      ...['open 0', 'lost 2', 'open 3', 'lost 14', 'open 14', 'lost 21'],
+      ...['lost 22', 'lost 24', 'lost 28', 'lost 36'],
+    ]);
+  });
+
   it('ends with the sign-in', async (context) => {
     const { client, leaving } = await serve(context, [401, [of('a')]]);
     const happened: string[] = [];

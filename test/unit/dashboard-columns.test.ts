@@ -122,6 +122,12 @@ describe('each column shows the field that it names', () => {
     expect(readCells(the.budgetColumns, tokens as never)).toMatchObject({
       ...{ Limit: '5,003 tokens a week', Spent: '1,009 tokens', Reserved: '211 tokens', Left: '3,783 tokens (75.6 %)' },
     });
+    const colorOf = (more: object) => {
+      const { show } = the.budgetColumns.find(({ label }) => label === 'Left')!;
+      const page = createElement(MantineProvider, null, show({ ...budget, ...more } as never));
+      return /--progress-section-color:var\(--mantine-color-(\w+)-filled\)/.exec(renderToStaticMarkup(page))?.[1];
+    };
+    expect([{ used: 0.79 }, { used: 0.8 }, { used: 1, left: 0 }].map(colorOf)).toEqual(['blue', 'yellow', 'red']);
   });
 
   it('in the list of runs', () => {

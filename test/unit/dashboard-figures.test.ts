@@ -218,6 +218,12 @@ describe('each figure of a screen is the one that its label says', () => {
     expect(toText(html)).toBe(text);
   });
 
+  it('of failures among none, as none', () => {
+    const html = the.render(the.FailureRate, { props: { failed: 0, of: 0 } });
+    expect(html).toContain('class="rate" data-tone="quiet"');
+    expect(html).toContain('style="width:0%"');
+  });
+
   it('of the usage of the period, people and groups that are asked for', () => {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.UTC(2026, 0, 31, 12, 7, 30) });
     const asked: Record<string, object[]> = {};

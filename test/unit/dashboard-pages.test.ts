@@ -90,6 +90,8 @@ describe('the health of the installation', () => {
         .sort();
     expect(tones('process')).toEqual(['Database good', 'Event bus bad', 'Tools bad']);
     expect(tones('namespaces')).toEqual(['Database good', 'Event bus bad', 'Tools good']);
+    const other = ready('namespaces', { checks: { seventh: { ok: true, detail: 'of a newer version' } } });
+    expect(toText(the.render(the.Overview, { replies: other }))).toContain('seventh of a newer version');
   });
 });
 
@@ -403,6 +405,12 @@ describe('the list of tasks', () => {
     return asked;
   };
 
+  it('says what a task is before there is one', () => {
+    const shown = (at: string) => toText(the.render(the.Tasks, { replies: { list_tasks: page([]) }, at }));
+    expect(shown('/tasks')).toMatch(/No tasks yet A task is one prompt that a workflow runs\. .*For example: /);
+    expect(shown('/tasks?status=failed')).toContain('No task matches these filters.');
+  });
+
   it('asks for what its filters name, and counts errors without the order and the code', () => {
     expect(list('/tasks?status=failed&sort=cost&error_code=x&hours=24')).toEqual([
       { limit: 50, count_to: 1_000, status: 'failed', sort: 'cost', error_code: 'x', since: '2026-01-30T12:00:00.000Z' },
@@ -420,7 +428,7 @@ describe('a list of records', () => {
     ]);
   const replies = {
     ...{ list_agents: names('agent'), list_workflows: names('workflow'), list_providers: names('provider') },
-    list_knowledge_sources: names('source'),
+    ...{ list_knowledge_sources: names('source'), list_budgets: names('budget') },
   };
   const SHARED = {
     description: 'What it is',
@@ -509,6 +517,11 @@ describe('a list of records', () => {
       {
         ...{ State: 'firing', Measured: '—', 'Fires at': '5 pending', Watches: 'workflow seven', Since: '3 Mar' },
       },
+    ],
+    [
+      'alerts',
+      { ...ALERT, measure: 'budget', workflow_id: null, budget_id: 'budget-7' },
+      { State: 'firing', Measured: '3 % spent', 'Fires at': '5 % spent', Watches: 'budget seven', Since: '3 Mar' },
     ],
     ['budgets', BUDGET, { ...BUDGET_CELLS, Limits: 'the installation' }],
     [
@@ -609,6 +622,35 @@ describe('a list of records', () => {
 
   it('of each kind is among these', () => {
     expect([...new Set(ROWS.map(([slug]) => slug))].sort()).toEqual(Object.keys(the.CATALOG).sort());
+  });
+});
+
+describe('the page System', () => {
+  it('shows the other parts if one cannot be read', () => {
+    const get_system = {
+      ...{ version: '1.2.3', at: at(5), checks: [], storage: [] },
+      ...{ workers: { items: [], error: null }, queues: { items: null, error: 'The engine is down.' } },
+      ...{ runs: { items: [{ status: 'running', runs: 17, oldest_seconds: 61 }], error: null } },
+      failures: { items: [], error: null },
+    };
+    const text = toText(the.render(the.System, { replies: { get_system } }));
+    expect(text).toMatch(/Workers No worker reports.* Queues cannot be read The engine is down\. Open runs Status Runs/);
+    expect(text.split('cannot be read')).toHaveLength(2 + 1);
+  });
+});
+
+describe('a budget of a period', () => {
+  const KEY_REFUSAL = 'A service key may read budgets, but not change them.';
+  const REFUSAL = 'An administrator has made this budget. Only administrators may change it.';
+  it.each<[string, object | undefined, string | null]>([
+    ['nobody is known yet', undefined, null],
+    ['its maker', { id: 'alice', is_admin: false, service_key_id: null }, null],
+    ['another person', { id: 'bob', is_admin: false, service_key_id: null }, REFUSAL],
+    ['an administrator', { id: 'bob', is_admin: true, service_key_id: null }, null],
+    ['a service key of its maker', { id: 'alice', is_admin: false, service_key_id: 'k' }, KEY_REFUSAL],
+  ])('can be changed or not: %s', (_, caller, refusal) => {
+    const { readonly } = the.CATALOG.budgets as unknown as { readonly(record: object, caller?: object): string | null };
+    expect(readonly({ created_by: 'alice' }, caller)).toBe(refusal);
   });
 });
 
@@ -836,5 +878,9 @@ describe('the page of a record', () => {
     );
     expect(text).toContain('failed https://hook.example 3 attempts');
     expect(text).toMatch(/Attempt 3: 503, 3 Mar.*Attempt 5: refused, 5 Mar.*Attempt 7: no response, 7 Mar/);
+    const none = the.render(the.Deliveries, { props: { task_id: 't' }, replies: { list_task_webhooks: page([]) } });
+    expect(toText(none)).toContain('No deliveries.');
+    const intervalOf = (...statuses: string[]) => the.findInterval(page(statuses.map((status) => ({ status }))) as never);
+    expect([the.findInterval(undefined), intervalOf('failed'), intervalOf('failed', 'pending')]).toEqual([false, false, 5_000]);
   });
 });

@@ -276,6 +276,12 @@ describe('the context window of a model', () => {
       `If empty, the provider Cloud decides. m-ending: ${ENDING}`,
     ],
     [
+      'not known of a provider without a default',
+      { provider_id: 'p' },
+      { ...known, get_provider: { ...provider, default_model: null, azure_deployment: 'm-ending' } },
+      'Of the agent',
+    ],
+    [
       'one that the endpoint does not list',
       { provider_id: 'p' },
       { ...known, list_models: [ending] },

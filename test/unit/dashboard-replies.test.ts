@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { ChatEvent } from '../../src/contracts/chat.ts';
-import { ApiProblem } from '../../src/dashboard/api/call.ts';
-import { readReply } from '../../src/dashboard/chat/replies.ts';
+import { ApiProblem, type Client } from '../../src/dashboard/api/call.ts';
+import { readReply, sendMessage } from '../../src/dashboard/chat/replies.ts';
 
 const [SESSION, DONE]: ChatEvent[] = [
   { type: 'session', session_id: 's' },
@@ -57,4 +57,13 @@ it.each([400, 401, 403, 404])('is given up after a refusal with %i', async (stat
 
 it('is at its end if nothing is in progress', async () => {
   expect(await readFrom([new Response(null, { status: 204 })])).toMatchObject({ outcome: 'read', text: '' });
+});
+
+it('of a message is looked for in its session, which is known only once the message is stored', async () => {
+  const sendTo = (answer: Response) => {
+    const client = { send: async () => answer } as unknown as Client;
+    return sendMessage(client, { agent_id: 'a', session_id: null, message: 'Hello' }, new AbortController().signal);
+  };
+  expect(await sendTo(brings(1, delta('One.'), SESSION))).toBe('s');
+  await expect(sendTo(brings(1, delta('One.')))).rejects.toThrow('Send it again.');
 });

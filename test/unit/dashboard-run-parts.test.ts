@@ -6,7 +6,7 @@ import { formatElapsed, stepLine } from '../../src/dashboard/runs/compared.ts';
 import { doingAfter } from '../../src/dashboard/runs/run-now.ts';
 import { emptyRun } from '../../src/dashboard/runs/run-state.ts';
 import { computeAxis, computeBar, computeDepths, getDurationMs } from '../../src/dashboard/runs/span-scale.ts';
-import { closeScreens, openScreens, readFacts, readLinks, SHOWN_TASK, toText } from '../support/browser/rendered.ts';
+import { closeScreens, openScreens, readButtons, readFacts, readLinks, SHOWN_TASK, toText } from '../support/browser/rendered.ts';
 
 const NOON = Date.UTC(2026, 0, 31, 12);
 const at = (seconds: number) => new Date(NOON + seconds * 1_000).toISOString();
@@ -143,6 +143,24 @@ describe('the tasks of a list', () => {
     expect(toText(html)).toContain('1 of 1,000+');
     expect(html).toContain('aria-label="Select (empty)"');
     expect(toText(html)).toContain('model_error · 7');
+  });
+});
+
+describe('the calls that are approved together', () => {
+  it('leave out one whose arguments are cut', () => {
+    const line = (id: string, arguments_cut: boolean) => ({
+      ...{ id, task_id: `t${id}`, title: 'Daily', prompt: 'Pay.', since: at(-7), act: async () => {} },
+      call: { tool: `pay${id}`, arguments: '{}', arguments_cut },
+    });
+    const action = { label: 'Approve', question: 'Approve?', done: 'approved', nothing: 'None waits.' };
+    const props = { action, lines: [line('3', false), line('7', true)], close() {}, busy: false, setBusy() {} };
+    const html = the.render(the.Review, { props });
+    expect(
+      [...html.matchAll(/<input([^>]*)>/g)].map(([, attributes]) => /\s(?:checked|disabled)/.exec(attributes!)?.[0]),
+    ).toEqual([' checked', ' disabled']);
+    expect(toText(html).split('Only the beginning is shown')).toHaveLength(2);
+    expect(Object.keys(readButtons(html))).toContain('Approve 1');
+    expect(toText(the.render(the.Review, { props: { ...props, lines: [] } }))).toBe('None waits.');
   });
 });
 

@@ -75,7 +75,7 @@ it.each([
   expect(applyEvents(emptyRun, [log(event, { detail: 'why' })]).blocks).toEqual([{ kind: 'note', event, text: 'why' }]);
 });
 
-it.each(['retry', 'rate_limited', 'fallback'] as const)('shows no repeated step after %s, which says why', (event) => {
+it.each(['retry', 'rate_limited', 'fallback'] as const)('shows no repeated step after %s, which gives the reason', (event) => {
   const { blocks } = applyEvents(emptyRun, [log(event, { detail: 'why' }), log('attempt_reset', { detail: 'again' })]);
   expect(blocks).toEqual([{ kind: 'note', event, text: 'why' }]);
 });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ApiProblem } from '../../src/dashboard/api/call.ts';
-import { closeScreens, openScreens, type Shown, toText } from '../support/browser/rendered.ts';
+import { closeScreens, openScreens, readButtons, type Shown, toText } from '../support/browser/rendered.ts';
 import type { Sent } from '../support/browser/sent.ts';
 
 const at = (day: number) => new Date(Date.UTC(2019, 2, day, 12, 11, 13)).toISOString();
@@ -31,6 +31,41 @@ describe('a text that was tried on a guardrail', () => {
     const blocked = tried({ passed: false, action: 'block', violations: ['Too long'], text: null });
     expect(blocked).toContain('Caught, action: block Too long');
     expect(blocked).not.toContain('Copy');
+  });
+});
+
+describe('a call that waits', () => {
+  const item = {
+    ...{ id: 't/1-1', kind: 'approval', task_id: 't', call_id: '1-1', tool: 'pay', arguments: '{}', arguments_cut: false },
+    ...{ question: null, workflow_title: 'Daily', agent_name: 'Clerk', prompt: 'Pay.', waiting_since: at(5) },
+  };
+
+  it('is decided once', () => {
+    const shown = (sent: Sent) => {
+      const { Approve, Deny } = readButtons(the.render(the.Waiting, { replies: { list_inbox: page([item]) }, sent }));
+      return { Approve, Deny };
+    };
+    expect(shown({})).toEqual({ Approve: true, Deny: true });
+    expect(shown({ decide_approval: { reply: {} } })).toEqual({ Approve: 'disabled', Deny: 'disabled' });
+  });
+});
+
+describe('what is halted', () => {
+  it('cannot be halted again: a run', () => {
+    const shown = (sent: Sent) => readButtons(the.render(the.HaltRun, { props: { task: { id: 't' } }, sent }));
+    expect(shown({})).toEqual({ 'Halt …': true });
+    expect(shown({ stop_task: { reply: {} } })).toEqual({ 'Halting …': 'disabled' });
+  });
+
+  it('cannot be halted again: an evaluation', () => {
+    const get_evaluation = {
+      ...{ id: 'e', dataset_id: 'd', workflow_id: 'w', workflow_title: 'Daily', definition_hash: 'abcdef0123', model: null },
+      ...{ items: 23, passed: 7, failed: 3, errors: 2, pass_rate: null, parallel: 5, status: 'running', effects: 'stub' },
+      ...{ baseline_id: null, regressions: [], graders: [], created_at: at(5), completed_at: null },
+    };
+    const shown = (sent: Sent) => readButtons(the.render(the.EvaluationPage, { replies: { get_evaluation }, sent }));
+    expect(shown({})).toMatchObject({ Halt: true });
+    expect(shown({ halt_evaluation: { reply: {} } })).toMatchObject({ 'Halting …': 'disabled' });
   });
 });
 

@@ -174,7 +174,7 @@ describe('two tabs of one browser', () => {
     return { ada, other, hear };
   };
 
-  it('asks for another sign-in if the kept token is gone, whether or not the tab has heard of it', async () => {
+  it('asks for another sign-in if the kept token is gone, whether or not the tab has been notified of it', async () => {
     const { ada, other } = openTwo();
     void other.onRefused('kept');
     expect([ada.isSignedIn(), ada.countChanges()]).toEqual([false, 1]);
@@ -187,7 +187,7 @@ describe('two tabs of one browser', () => {
   it('continues once the same person has signed in in the other tab', async () => {
     const { ada, other, hear } = openTwo();
     const refused = ada.onRefused('kept');
-    // A tab does not hear of its own changes.
+    // A tab is not notified of changes that it makes itself.
     ada.computer.changes.length = 0;
     other.signIn('newer', true, ADA);
     hear();
@@ -220,7 +220,7 @@ describe('two tabs of one browser', () => {
   });
 });
 
-it('closes the screen of someone whom the service has not named yet, too', async () => {
+it('also closes a screen whose person the service has not named yet', async () => {
   const refused = openBrowser(ISSUER);
   expect([await refused.onRefused(null), refused.screens()]).toEqual([false, 1]);
   const leaving = openBrowser(ISSUER);

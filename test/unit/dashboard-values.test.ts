@@ -46,10 +46,11 @@ describe('what a form sends for an empty control', () => {
 
 describe('a field of shares', () => {
   const shares = field('shares');
-  const shown = (it: number[]) => toControls([shares], { it }).it;
+  const shown = (it: number[] | null) => toControls([shares], { it }).it;
 
   it('is shown and typed as percentages', () => {
     expect(shown([0.57, 0.805, 1])).toEqual(['57 %', '80.5 %', '100 %']);
+    expect(shown(null)).toEqual([]);
     expect(send(shares, ['57 %', '80.5', ' 7% '])).toEqual({ values: { it: [0.57, 0.805, 0.07] }, faults: [] });
     expect(send(shares, [])).toEqual({ values: { it: [] }, faults: [] });
   });

@@ -200,6 +200,6 @@ it.each([
   [new Error('write ENOSPC'), /^The disk of \/kept is full/],
   [Object.assign(new Error('no'), { path: '/kept/b.tar.perdura-part/x' }), /^\/kept cannot be written to: no$/],
   [Object.assign(new Error('denied'), { code: '42501', path: '/other' }), /^denied$/],
-])('a backup that fails says why: %s', (error, sentence) => {
+])('a backup that fails reports the reason: %s', (error, sentence) => {
   expect(toPlainError(error, '/kept/b.tar').message).toMatch(sentence);
 });

@@ -55,7 +55,7 @@ function bigValues(schema: z.ZodType, path: string[], wrap: (value: unknown) => 
     ];
   return [];
 }
-/** The values that tell one form of a union from the others. */
+/** The values that distinguish one form of a union from the others. */
 const literalsOf = ({ shape }: z.ZodObject) =>
   Object.fromEntries(
     Object.entries(shape).flatMap(([name, field]) => (field instanceof z.ZodLiteral ? [[name, field.value]] : [])),

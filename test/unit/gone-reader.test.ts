@@ -29,3 +29,10 @@ it.each([
     say('started');`;
   expect(await runUnread(['--input-type=module', '-e', program])).toEqual([code, '']);
 });
+
+it('another fault of an output ends it with that fault', async () => {
+  const program = `import { endWithReader } from '${TERMINAL}';
+    endWithReader(true);
+    process.stderr.emit('error', Object.assign(new Error('the disk is full'), { code: 'ENOSPC' }));`;
+  expect(await runUnread(['--input-type=module', '-e', program])).toEqual([1, expect.stringContaining('the disk is full')]);
+});

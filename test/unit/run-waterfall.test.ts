@@ -2,7 +2,15 @@ import { describe, expect, it } from 'vitest';
 import type { RunSpan } from '../../src/contracts/run-inspection.ts';
 import { findFill, sumFills } from '../../src/dashboard/runs/span-fill.ts';
 import { computeBar } from '../../src/dashboard/runs/span-scale.ts';
-import { computeMarks, fitInto, initialZoom, moveAxis, withMargin, zoomAxis } from '../../src/dashboard/runs/span-zoom.ts';
+import {
+  computeMarks,
+  fitInto,
+  initialZoom,
+  moveAxis,
+  toAxis,
+  withMargin,
+  zoomAxis,
+} from '../../src/dashboard/runs/span-zoom.ts';
 
 const START = Date.UTC(2026, 0, 31, 12);
 const at = (seconds: number) => new Date(START + seconds * 1_000).toISOString();
@@ -47,6 +55,14 @@ describe('the zoom of the steps of a run', () => {
     expect(withMargin(axis(20, 70), WHOLE)).toEqual(axis(18, 72));
   });
 
+  it('shows the whole run, a part of it, or what the rows in sight need, if one of them has begun', () => {
+    const [done, planned] = [span('3', 'model', [20, 70]), span('5', 'tool', [0, null], { start: null })];
+    const now = START + 97_000;
+    const shown = (zoom: Parameters<typeof toAxis>[0], in_sight: RunSpan[]) => toAxis(zoom, { whole: WHOLE, in_sight, now });
+    expect([shown('whole', [done]), shown(axis(90, 131), [done])]).toEqual([WHOLE, axis(59, 100)]);
+    expect([shown('rows', [planned, done]), shown('rows', [planned])]).toEqual([axis(18, 72), WHOLE]);
+  });
+
   it('has no bar for what lies outside, and a part of one for what reaches in', () => {
     const part = axis(20, 40);
     expect(computeBar(span('1', 'model', [3, 19]), part, 0)).toBeNull();
@@ -71,6 +87,10 @@ describe('the marks of the axis', () => {
       '1 min 3.5 s',
       '1 min 4 s',
     ]);
+    const DAY = 86_400;
+    expect(labels(0, 168 * DAY)).toEqual(['0', '672 h', '1344 h', '2016 h', '2688 h', '3360 h', '4032 h']);
+    // A run of more than 24 weeks has a mark at each sixth of it.
+    expect(labels(0, 210 * DAY)).toEqual(['0', '840 h', '1680 h', '2520 h', '3360 h', '4200 h', '5040 h']);
     expect(labels(1.04, 1.11)).toEqual(['1.04 s', '1.06 s', '1.08 s', '1.1 s']);
     expect(labels(3_600, 9_000)).toEqual(['1 h', '1 h 15 min', '1 h 30 min', '1 h 45 min', '2 h', '2 h 15 min', '2 h 30 min']);
   });
@@ -89,7 +109,7 @@ describe('the pattern of a bar', () => {
     ['an approval', { kind: 'wait', name: 'approval' }, 'decision'],
     ['a budget', { kind: 'wait', name: 'budget' }, 'budget'],
     ['a price', { kind: 'wait', name: 'a price' }, 'budget'],
-  ])('tells %s', (_, one, fill) => {
+  ])('shows that it is %s', (_, one, fill) => {
     expect(findFill(one as RunSpan)).toBe(fill);
   });
 

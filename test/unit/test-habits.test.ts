@@ -50,6 +50,11 @@ const HABITS: Habit[] = [
     pattern: /expect\(([\w.[\]]+)\)\.(?:toBe|toEqual)\(\1\)/,
   },
   {
+    what: 'sends a signal to the whole process, and so ends the workers of other tests in it: call the newest listener, or signal a child',
+    pattern: /process\.(?:emit\('SIG|kill\(process\.pid, 'SIG(?!KILL))/,
+    allowed: { 'unit/log-of-process.test.ts': 'these lines are the script of a child' },
+  },
+  {
     what: 'is skipped or the only one that runs',
     pattern: /\b(?:it|test|describe)\.(?:(?:only|todo)\(|skip\([^)]*,)/,
   },

@@ -182,6 +182,13 @@ it.each([
     ]);
     expect(lines).toEqual([`Installed for custom tools: perdura-none-7, perdura-none-11 (${inside})`, ...more]);
     expect(await readFile(inside, 'utf8')).toMatch(/^#!\/bin\/sh/);
+    lines.length = 0;
+    await runToolsCommand(readConfig({ PERDURA_HOME: home, TOOLRUNNER_PYTHON: python }), [
+      'install',
+      'perdura-none-13',
+      '--json',
+    ]);
+    expect(JSON.parse(lines.join('\n'))).toEqual({ packages: ['perdura-none-13'], python: inside, is_new: false });
     await rm(home, { recursive: true });
   },
 );

@@ -61,11 +61,15 @@ it('a call that no sandbox takes is tried in three, and has had no effect', asyn
 });
 
 it('a sandbox that several calls find gone is replaced once', async () => {
-  // The first sandbox refuses its second connection when the second sandbox has taken the first call.
+  // The first sandbox refuses its second connection once the second sandbox has taken a call.
   const { keeper, countBegun } = await kept(`
-    if (socket.endsWith('-1')) return connections === 1 ? peer.destroy() : setTimeout(() => peer.destroy(), 500);
-    peer.once('data', () => peer.end('+'));`);
+    if (socket.endsWith('-2')) return peer.once('data', () => peer.end('+'));
+    if (connections === 1) return peer.destroy();
+    const timer = setInterval(() => existsSync(${JSON.stringify(join(home, 'taken'))}) && peer.destroy(), 10);
+    peer.once('close', () => clearInterval(timer));`);
   const calls = [keeper.call(JOB, signal), keeper.call(JOB, signal)];
+  await Promise.race(calls);
+  await writeFile(join(home, 'taken'), '');
   expect(await Promise.all(calls)).toEqual([null, null]);
   expect(countBegun()).toBe(2);
   await keeper.stop();

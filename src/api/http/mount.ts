@@ -137,7 +137,7 @@ export function mount<
       try {
         await api.audit.record(endpoint, request, answer);
       } finally {
-        // The write is committed, whatever became of its entry.
+        // The write is committed, with or without its entry.
         if (change) api.publishChange(change);
       }
     },

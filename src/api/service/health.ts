@@ -38,7 +38,7 @@ export const runChecks = (checks: Checks): Promise<{ name: string; ok: boolean; 
   Promise.all(
     Object.entries(checks).map(async ([name, check]) => {
       const { value, error } = await readInTime(check);
-      return { name, ok: error === null, detail: value ?? error ?? '' };
+      return { name, ok: error === null, detail: error ?? value };
     }),
   );
 

@@ -57,9 +57,8 @@ async function attempt(client: Client, { signal, onChange, onOpen, silent_ms = S
   const silence = watchSilence(silent_ms);
   try {
     const response = await client.send(requestUrl(changes.stream, {}), { signal: AbortSignal.any([signal, silence.signal]) });
-    if (!response.body) return false;
     onOpen();
-    for await (const { data } of readFrames(response.body.pipeThrough(silence.watch()))) onChange(data as RecordChange);
+    for await (const { data } of readFrames(response.body!.pipeThrough(silence.watch()))) onChange(data as RecordChange);
     return false;
   } catch (error) {
     return error instanceof ApiProblem && error.status === 401;

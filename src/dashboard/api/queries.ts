@@ -19,10 +19,15 @@ interface ReadOptions {
   every_ms?: number;
 }
 
+interface OneReadOptions<R> extends Pick<ReadOptions, 'enabled'> {
+  /** See `ReadOptions`; or how often, or false, for what was read last. */
+  every_ms?: number | ((reply: R | undefined) => number | false);
+}
+
 export function useRead<E extends AnyEndpoint>(
   endpoint: E,
   input: CallInput<E> = {},
-  { enabled = true, every_ms }: ReadOptions = {},
+  { enabled = true, every_ms = () => false }: OneReadOptions<ApiReply<E>> = {},
 ) {
   const { call } = useClient();
   return useQuery<ApiReply<E>, ApiProblem>({
@@ -30,7 +35,7 @@ export function useRead<E extends AnyEndpoint>(
     queryFn: ({ signal }) => call(endpoint, input, signal),
     enabled,
     meta: { path: endpoint.path },
-    refetchInterval: every_ms ?? false,
+    refetchInterval: typeof every_ms === 'number' ? every_ms : ({ state }) => every_ms(state.data),
   });
 }
 

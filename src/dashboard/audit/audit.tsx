@@ -33,7 +33,6 @@ function Entries() {
         query={query}
         columns={auditColumns(filter_state)}
         label="entries of the audit"
-        stacks
         empty={<Empty>{filter_state.filtered ? 'No entry matches these filters.' : 'No entries yet.'}</Empty>}
       />
     </>

@@ -194,7 +194,7 @@ function useSend(agent_id: string, session_id: string | null) {
         void navigate(`/chat/${agent_id}/${sent_to}`, { replace: true });
       return true;
     } catch (failure) {
-      if (!signal.aborted) setError((failure as Error).message);
+      setError((failure as Error).message);
       return false;
     } finally {
       setQuestion(null);

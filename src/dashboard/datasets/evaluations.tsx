@@ -30,7 +30,6 @@ export function EvaluationList({ dataset: { id, item_count } }: { dataset: Datas
         query={query}
         columns={evaluationColumns}
         label="evaluations of this dataset"
-        stacks
         empty={
           item_count === 0 ? (
             <Empty action={items}>No items to evaluate yet. Add one first.</Empty>

@@ -22,7 +22,7 @@ export function Regressions({ evaluation: { regressions } }: { evaluation: Evalu
       {regressions.length === 0 ? (
         <Text>Every item that passed in the baseline passes now.</Text>
       ) : (
-        <ColumnTable rows={visible} columns={COLUMNS} label="Regressions" toKey={({ item_id }) => item_id} stacks />
+        <ColumnTable rows={visible} columns={COLUMNS} label="Regressions" toKey={({ item_id }) => item_id} />
       )}
       {visible.length < regressions.length && (
         <Group>

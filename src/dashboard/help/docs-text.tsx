@@ -1,4 +1,4 @@
-import type { ComponentProps, ReactNode } from 'react';
+import { type ComponentProps, isValidElement, type ReactNode } from 'react';
 import ReactMarkdown, { type Components } from 'react-markdown';
 import { Link } from 'react-router';
 import remarkGfm from 'remark-gfm';
@@ -8,8 +8,8 @@ import { toAddress, toAnchor } from './links.ts';
 const toText = (node: ReactNode): string =>
   Array.isArray(node)
     ? node.map(toText).join('')
-    : typeof node === 'object' && node !== null && 'props' in node
-      ? toText((node.props as { children?: ReactNode }).children)
+    : isValidElement<{ children?: ReactNode }>(node)
+      ? toText(node.props.children)
       : String(node ?? '');
 
 function DocsLink({ href = '', children }: ComponentProps<'a'>) {

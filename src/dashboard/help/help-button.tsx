@@ -4,6 +4,7 @@ import { type MouseEvent, useEffect, useRef, useState } from 'react';
 import { Dialog } from '../ui/dialog.tsx';
 import { Loaded } from '../ui/states.tsx';
 import { DocsText } from './docs-text.tsx';
+import { findPlace } from './links.ts';
 import { useDocsPage } from './use-docs-page.ts';
 
 interface HelpButtonProps {
@@ -42,15 +43,14 @@ function Pages({ first }: { first: string }) {
     const link = (event.target as Element).closest('a');
     if (link?.origin !== location.origin) return;
     event.preventDefault();
-    const [, name = page] = /\/help\/([\w-]+)$/.exec(link.pathname) ?? [];
-    setPlace(`${name}${link.hash}`);
+    setPlace(findPlace(link, page));
   };
   return (
     <Loaded query={query}>
       {(text) => (
         // Links are followed before they would leave the screen.
         <div ref={element} onClickCapture={follow}>
-          <DocsText>{text ?? 'No page of the docs has this name.'}</DocsText>
+          <DocsText>{text}</DocsText>
         </div>
       )}
     </Loaded>

@@ -3,7 +3,7 @@ import { ArrowUpRight } from 'lucide-react';
 import { type ReactNode, useEffect } from 'react';
 import { Link, useLocation, useParams } from 'react-router';
 import { Page } from '../ui/page.tsx';
-import { Empty, Loading } from '../ui/states.tsx';
+import { Loading } from '../ui/states.tsx';
 import { DocsText } from './docs-text.tsx';
 import { HELP_PAGES } from './pages.ts';
 import { useDocsPage } from './use-docs-page.ts';
@@ -54,14 +54,13 @@ function HelpPage({ name }: { name: string }) {
   return (
     <Page title={title} parent={{ to: '/help', title: 'Docs' }}>
       {isPending && <Loading what="Loading the page" />}
-      {data === null && <Empty>No page of the docs has this name.</Empty>}
       {data && <DocsText>{body.join('\n')}</DocsText>}
     </Page>
   );
 }
 
 /** Scrolls to the section in the address once its page has been read. */
-function useScrollToSection(text: string | null | undefined): void {
+function useScrollToSection(text: string | undefined): void {
   const { hash } = useLocation();
   useEffect(() => {
     if (text && hash) document.getElementById(decodeURIComponent(hash.slice(1)))?.scrollIntoView();

@@ -12,3 +12,9 @@ export function toAddress(href: string): { inside?: string; outside?: string } {
   if (href.startsWith('#')) return { inside: href };
   return /^https?:/.test(href) ? { outside: href } : {};
 }
+
+/** Returns the page of the docs, and the section, that a link on a page leads to. A link to a section alone stays on the page. */
+export function findPlace({ pathname, hash }: Pick<URL, 'pathname' | 'hash'>, page: string): string {
+  const [, name = page] = /\/help\/([\w-]+)$/.exec(pathname) ?? [];
+  return `${name}${hash}`;
+}

@@ -1,8 +1,10 @@
 /** The docs of this release, each read when it is opened. Anything may link to `/help/<name>`, or to `/help/<name>#<section>`. */
 const FILES = import.meta.glob<string>('../../../docs/*.md', { query: '?raw', import: 'default' });
 
-/** Reads a page of the docs; null if there is none of this name. */
-export const readPage = async (name: string): Promise<string | null> => (await FILES[`../../../docs/${name}.md`]?.()) ?? null;
+const NONE = '# Docs\n\nNo page of the docs has this name.';
+
+/** Reads a page of the docs, or a sentence that there is none of this name. */
+export const readPage = async (name: string): Promise<string> => (await FILES[`../../../docs/${name}.md`]?.()) ?? NONE;
 
 /** The pages for those who use and run an installation, by what they want to do. */
 export const HELP_PAGES: { title: string; pages: [name: string, title: string][] }[] = [

@@ -2,6 +2,6 @@ import { useQuery } from '@tanstack/react-query';
 import type { ApiProblem } from '../api/call.ts';
 import { readPage } from './pages.ts';
 
-/** Reads a page of the docs once; null: there is none of this name. */
+/** Reads a page of the docs once. */
 export const useDocsPage = (name: string) =>
-  useQuery<string | null, ApiProblem>({ queryKey: ['docs', name], queryFn: () => readPage(name), staleTime: Infinity });
+  useQuery<string, ApiProblem>({ queryKey: ['docs', name], queryFn: () => readPage(name), staleTime: Infinity });

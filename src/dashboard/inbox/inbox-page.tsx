@@ -31,7 +31,6 @@ export default function InboxPage() {
         query={query}
         columns={[selectColumn(selection, nameItem), ...INBOX_COLUMNS]}
         label="decisions"
-        stacks
         empty={
           <Empty>{wanted.filtered ? 'Nothing that waits for you matches these filters.' : 'No run is waiting for you.'}</Empty>
         }

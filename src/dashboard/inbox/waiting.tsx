@@ -24,13 +24,7 @@ export function Waiting() {
         )
       }
     >
-      <ListTable
-        query={query}
-        columns={INBOX_COLUMNS}
-        label="decisions"
-        stacks
-        empty={<Empty>No run is waiting for you.</Empty>}
-      />
+      <ListTable query={query} columns={INBOX_COLUMNS} label="decisions" empty={<Empty>No run is waiting for you.</Empty>} />
     </Section>
   );
 }

@@ -1,5 +1,5 @@
 import { useHotkeys } from '@mantine/hooks';
-import { APPROVE_KEY, DENY_KEY } from './run-keys.ts';
+import { APPROVE_KEY, DENY_KEY } from '../shell/keys.ts';
 
 /** Marks the buttons that the keys lead to. */
 export const DECIDES = { approve: { 'data-decides': 'approve' }, deny: { 'data-decides': 'deny' } } as const;

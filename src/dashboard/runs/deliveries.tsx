@@ -1,21 +1,21 @@
 import { Button, Group, Stack } from '@mantine/core';
-import { useEffect, useState } from 'react';
 import { webhooks } from '../../contracts/webhooks.ts';
+import type { ApiReply } from '../api/call.ts';
 import { useAct, useRead } from '../api/queries.ts';
 import { formatCount } from '../ui/figures.ts';
 import { Code, Status } from '../ui/show.tsx';
 import { Empty, Failure, Loaded } from '../ui/states.tsx';
 import { When } from '../ui/time.tsx';
 
-/** How often a message that is on its way is looked for: attempts are not reported. */
 const EVERY_MS = 5_000;
+
+/** Returns how often to read the messages again, in milliseconds: attempts are not reported. False if none is on its way. */
+export const findInterval = (reply: Pick<ApiReply<typeof webhooks.list>, 'items'> | undefined): number | false =>
+  reply?.items.some(({ status }) => status === 'pending') ? EVERY_MS : false;
 
 /** Lists the webhook messages sent at the end of the run, with every attempt. */
 export function Deliveries({ task_id }: { task_id: string }) {
-  const [is_pending, setPending] = useState(false);
-  const query = useRead(webhooks.list, { params: { id: task_id } }, is_pending ? { every_ms: EVERY_MS } : {});
-  const pending = query.data?.items.some(({ status }) => status === 'pending') ?? false;
-  useEffect(() => setPending(pending), [pending]);
+  const query = useRead(webhooks.list, { params: { id: task_id } }, { every_ms: findInterval });
   const again = useAct(webhooks.redeliver);
   return (
     <Loaded query={query}>

@@ -19,7 +19,7 @@ export function ErrorsTable({ query, choose }: { query: object; choose(error_cod
         rows.length === 0 ? (
           <Empty>No run with these filters has an error.</Empty>
         ) : (
-          <ColumnTable rows={rows} columns={errorColumns(choose)} label="Errors" toKey={({ error_code }) => error_code} stacks />
+          <ColumnTable rows={rows} columns={errorColumns(choose)} label="Errors" toKey={({ error_code }) => error_code} />
         )
       }
     </Loaded>

@@ -63,7 +63,7 @@ interface ReviewProps {
   setBusy(busy: boolean): void;
 }
 
-function Review({ action, lines, close, busy, setBusy }: ReviewProps) {
+export function Review({ action, lines, close, busy, setBusy }: ReviewProps) {
   const [left_out, setLeftOut] = useState<ReadonlySet<string>>(() => new Set(lines.filter(isCut).map(({ id }) => id)));
   const [outcomes, setOutcomes] = useState<ReadonlyMap<string, Outcome>>(new Map());
   const chosen = lines.filter(({ id }) => !left_out.has(id));

@@ -24,7 +24,7 @@ interface FactsProps {
   followed: Followed;
 }
 
-/** The facts about a run, beside its views. */
+/** The facts about a run, next to its views. */
 export function RunFacts({ task, status, followed }: FactsProps) {
   const { usage, priced, turns, elapsed_ms, waiting_ms, working_ms, budget, forks } = useRunFigures(task, status, followed);
   const scored = useScored(task.id);

@@ -69,7 +69,7 @@ function Item({ action: { label, icon: Icon, needs, does }, choose }: { action: 
     <Menu.Item
       leftSection={<Icon size={15} aria-hidden />}
       disabled={refusal !== null}
-      {...(refusal && { title: refusal })}
+      title={refusal ?? undefined}
       onClick={choose}
     >
       {label}

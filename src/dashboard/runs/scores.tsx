@@ -101,12 +101,12 @@ function Scores({ task_id }: { task_id: string }) {
   return (
     <>
       <Failure problem={remove.error} />
-      <ListTable query={query} columns={columns} label="scores" empty={<Empty>No scores yet.</Empty>} stacks />
+      <ListTable query={query} columns={columns} label="scores" empty={<Empty>No scores yet.</Empty>} />
     </>
   );
 }
 
-const TONES = { up: 'good', down: 'bad', none: 'quiet' };
+const TONES = { up: 'good', down: 'bad', none: 'quiet' } as const;
 
 export const scoreColumns: Column<Score>[] = [
   { label: 'Score', show: (score) => <Status of={formatScore(score)} tone={TONES[score.thumb ?? 'none']} /> },

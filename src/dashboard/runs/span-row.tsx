@@ -22,7 +22,7 @@ interface RowProps {
   select(id: string): void;
 }
 
-/** One row of the waterfall. Every state but the usual one is a word, so that nobody has to tell colours apart. */
+/** One row of the waterfall. Every state but the usual one is a word, so that nobody has to distinguish colours. */
 export function SpanRow({ span, place: { index, top, of, depth }, axis, now, selected, select }: RowProps) {
   const { kind, attempts, usage } = span;
   const fill = findFill(span);

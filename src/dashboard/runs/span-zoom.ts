@@ -1,4 +1,5 @@
-import type { Axis } from './span-scale.ts';
+import type { RunSpan } from '../../contracts/run-inspection.ts';
+import { type Axis, computeAxis, findTimes } from './span-scale.ts';
 
 /** What the axis shows: the whole run, the rows in sight, or a part that was chosen. */
 export type Zoom = 'whole' | 'rows' | Axis;
@@ -33,6 +34,21 @@ export function moveAxis({ from, to }: Axis, part: number, whole: Axis): Axis {
 export function withMargin({ from, to }: Axis, whole: Axis): Axis {
   const margin = Math.max(to - from, SHORTEST_MS) * MARGIN;
   return fitInto({ from: from - margin, to: to + margin }, whole);
+}
+
+interface Sight {
+  whole: Axis;
+  /** The rows in sight. */
+  in_sight: readonly RunSpan[];
+  /** The browser's time, up to which open spans reach. */
+  now: number;
+}
+
+/** Returns the axis of a zoom: rows in sight of which none has begun are shown on that of the whole run. */
+export function toAxis(zoom: Zoom, { whole, in_sight, now }: Sight): Axis {
+  if (zoom === 'whole') return whole;
+  if (zoom !== 'rows') return fitInto(zoom, whole);
+  return in_sight.some((span) => findTimes(span, now)) ? withMargin(computeAxis(in_sight, now), whole) : whole;
 }
 
 const SECOND = 1_000;

@@ -42,9 +42,7 @@ export function useRun(workflow_id: string, task_id: string): Followed {
         waiting.current.push(...events);
         timer ??= setTimeout(show, PAUSE_MS);
       },
-    }).catch((error) => {
-      if (!unmount.signal.aborted) setProblem(error);
-    });
+    }).catch(setProblem);
     return () => {
       unmount.abort();
       clearTimeout(timer);

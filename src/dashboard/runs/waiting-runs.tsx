@@ -4,9 +4,9 @@ import { ChevronLeft, ChevronRight } from 'lucide-react';
 import { useNavigate } from 'react-router';
 import { inbox } from '../../contracts/inbox.ts';
 import { useRead } from '../api/queries.ts';
+import { NEXT_WAITING_KEY, PREVIOUS_WAITING_KEY } from '../shell/keys.ts';
 import { formatNumber } from '../ui/figures.ts';
 import { findNeighbours } from './neighbours.ts';
-import { NEXT_WAITING_KEY, PREVIOUS_WAITING_KEY } from './run-keys.ts';
 
 /** Further waiting runs are reached after these. */
 const MOST = 200;

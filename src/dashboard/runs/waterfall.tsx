@@ -6,7 +6,17 @@ import { SpanOverview } from './span-overview.tsx';
 import { SpanRow } from './span-row.tsx';
 import { type Axis, computeAxis, computeDepths, findTimes } from './span-scale.ts';
 import { SpanTools } from './span-tools.tsx';
-import { computeMarks, fitInto, initialZoom, moveAxis, type ScaleMark, withMargin, type Zoom, zoomAxis } from './span-zoom.ts';
+import {
+  computeMarks,
+  fitInto,
+  initialZoom,
+  moveAxis,
+  type ScaleMark,
+  toAxis,
+  withMargin,
+  type Zoom,
+  zoomAxis,
+} from './span-zoom.ts';
 
 const ROW_PX = 24;
 const PAGE_ROWS = 10;
@@ -108,7 +118,7 @@ const KEYS: Record<string, Command> = {
 function useZoom({ whole, in_sight, chosen, now, rows }: Zooming) {
   const [zoom, setZoom] = useState<Zoom>(() => initialZoom(rows));
   const times = chosen ? findTimes(chosen, now) : null;
-  const axis = toAxis(zoom, whole, in_sight, now);
+  const axis = toAxis(zoom, { whole, in_sight, now });
   const middle =
     times && times.from <= axis.to && times.to >= axis.from ? (times.from + times.to) / 2 : (axis.from + axis.to) / 2;
   const set = (command: Command) => {
@@ -126,12 +136,6 @@ function useZoom({ whole, in_sight, chosen, now, rows }: Zooming) {
     return command !== undefined;
   };
   return { zoom, axis, set, onKey, can_select: times !== null };
-}
-
-function toAxis(zoom: Zoom, whole: Axis, in_sight: RunSpan[], now: number): Axis {
-  if (zoom === 'whole') return whole;
-  if (zoom !== 'rows') return fitInto(zoom, whole);
-  return in_sight.some((span) => findTimes(span, now)) ? withMargin(computeAxis(in_sight, now), whole) : whole;
 }
 
 /** The row that a key leads to; null if it leads nowhere. */
@@ -174,8 +178,6 @@ function Header({ marks }: { marks: ScaleMark[] }) {
 
 /** A line below each mark, as the background of every row. */
 const drawGrid = (marks: ScaleMark[]) =>
-  marks.length === 0
-    ? 'none'
-    : marks
-        .map(({ left }) => `linear-gradient(var(--grid-line), var(--grid-line)) ${left.toFixed(2)}% 0 / 1px 100% no-repeat`)
-        .join(', ');
+  marks
+    .map(({ left }) => `linear-gradient(var(--grid-line), var(--grid-line)) ${left.toFixed(2)}% 0 / 1px 100% no-repeat`)
+    .join(', ');

@@ -36,7 +36,7 @@ const THEMES: [name: 'auto' | 'light' | 'dark', label: string, Icon: LucideIcon]
 
 export function ThemeMenu() {
   const { colorScheme, setColorScheme } = useMantineColorScheme();
-  const [, , Current] = THEMES.find(([name]) => name === colorScheme) ?? THEMES[0]!;
+  const [, , Current] = THEMES.find(([name]) => name === colorScheme)!;
   return (
     <Menu position="bottom-end" width={160}>
       <Menu.Target>

@@ -22,7 +22,6 @@ import {
   Plug,
   ScrollText,
   ShieldCheck,
-  Square,
   Wallet,
   WandSparkles,
   Workflow,
@@ -60,4 +59,4 @@ const ICONS: Record<string, LucideIcon> = {
 };
 
 /** Returns the icon of a screen, by its address or that of a record on it. */
-export const findScreenIcon = (to: string): LucideIcon => ICONS[to] ?? ICONS[`/${to.split('/')[1]}`] ?? Square;
+export const findScreenIcon = (to: string): LucideIcon => (ICONS[to] ?? ICONS[`/${to.split('/')[1]}`])!;

@@ -1,7 +1,6 @@
 import { Kbd, Table } from '@mantine/core';
-import { APPROVE_KEY, DENY_KEY, NEXT_WAITING_KEY, PREVIOUS_WAITING_KEY } from '../runs/run-keys.ts';
 import { Page } from '../ui/page.tsx';
-import { formatKey } from './keys.ts';
+import { APPROVE_KEY, DENY_KEY, formatKey, NEXT_WAITING_KEY, PREVIOUS_WAITING_KEY } from './keys.ts';
 
 const SHORTCUTS: [keys: string[], effect: string, between?: string][] = [
   [['Ctrl', 'K'], 'Go to a screen, a workflow, an agent or a run'],

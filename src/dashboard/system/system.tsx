@@ -38,7 +38,7 @@ function Parts() {
             Perdura {version}, read <When at={at} />. A part that cannot be read names the reason, and the others are still shown.
           </Text>
           <Section title="Services">
-            <ColumnTable rows={checks} columns={checkColumns} label="services" toKey={({ name }) => name} stacks />
+            <ColumnTable rows={checks} columns={checkColumns} label="services" toKey={({ name }) => name} />
           </Section>
           <Part title="Workers" of={workers} columns={workerColumns(version)} toKey={({ id }) => id}>
             No worker reports: runs wait until one is started with `perdura worker`.
@@ -50,7 +50,7 @@ function Parts() {
             No run is open.
           </Part>
           <Section title="Storage">
-            <ColumnTable rows={storage} columns={storageColumns} label="storage" toKey={({ of }) => of} stacks />
+            <ColumnTable rows={storage} columns={storageColumns} label="storage" toKey={({ of }) => of} />
           </Section>
           <Part
             title={`Failed runs of the last ${FAILURE_HOURS} hours`}
@@ -84,9 +84,7 @@ function Part<T>({ title, of: { items, error }, columns, toKey, children }: Part
         </div>
       )}
       {items?.length === 0 && <Empty>{children}</Empty>}
-      {items && items.length > 0 && (
-        <ColumnTable rows={items} columns={columns} label={title.toLowerCase()} toKey={toKey} stacks />
-      )}
+      {items && items.length > 0 && <ColumnTable rows={items} columns={columns} label={title.toLowerCase()} toKey={toKey} />}
     </Section>
   );
 }
@@ -168,7 +166,7 @@ export const storageColumns: Column<Reply['storage'][number]>[] = [
     label: 'Free',
     figure: true,
     show: ({ free_bytes, total_bytes }) =>
-      orUnknown(free_bytes, (bytes) => `${bytesText(bytes)} (${formatShare(bytes, total_bytes ?? 0)})`),
+      orUnknown(free_bytes, (bytes) => `${bytesText(bytes)} (${formatShare(bytes, total_bytes!)})`),
   },
 ];
 

@@ -7,21 +7,21 @@ import { useUnsaved } from './unsaved.tsx';
 export interface Draft<T> {
   /** What the form was opened with; null: no draft, or it was sent or discarded. */
   restored: { at: number; typed: T } | null;
-  place: string | null;
+  place: string;
   /** Removes the draft: what was typed has been sent, or is not wanted. */
   remove(): void;
 }
 
 /**
- * Finds what the person typed before in the form at a place; a null place has no drafts. The form starts with it, shows a
+ * Finds what the person typed before in the form at a place. The form starts with it, shows a
  * `DraftNotice`, and keeps what is typed with `useKeptDraft`.
  */
-export function useDraft<T>(place: string | null): Draft<T> {
+export function useDraft<T>(place: string): Draft<T> {
   const { session } = useSession();
-  const [restored, setRestored] = useState(() => (place === null ? null : (session.drafts.read(place) as Draft<T>['restored'])));
+  const [restored, setRestored] = useState(() => session.drafts.read(place) as Draft<T>['restored']);
   const remove = () => {
     setRestored(null);
-    if (place !== null) session.drafts.write(place, null);
+    session.drafts.write(place, null);
   };
   return { restored, place, remove };
 }
@@ -43,7 +43,7 @@ export function useKeptDraft<T>({ place }: Draft<T>, typed: T | null, { holds_mo
   const text = JSON.stringify(typed);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the person: a form can be older than the answer about who it is
   useEffect(() => {
-    setKept(place !== null && session.drafts.write(place, JSON.parse(text)));
+    setKept(session.drafts.write(place, JSON.parse(text)));
   }, [place, text, person, session]);
   useUnsaved(!sending && (holds_more === true || (typed !== null && !is_kept)));
 }

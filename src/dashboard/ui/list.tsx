@@ -37,14 +37,12 @@ interface ListTableProps<T> {
   /** The name of the list, for screen readers. */
   label: string;
   empty: ReactNode;
-  /** False if rows stay rows on a phone; otherwise each is a card there. */
-  stacks?: boolean;
 }
 
-export function ListTable<T extends { id: string }>({ query, columns, label, empty, stacks = true }: ListTableProps<T>) {
+export function ListTable<T extends { id: string }>({ query, columns, label, empty }: ListTableProps<T>) {
   return (
     <Listed query={query} label={label} empty={empty}>
-      {(items) => <ColumnTable rows={items} columns={columns} label={label} toKey={({ id }) => id} stacks={stacks} />}
+      {(items) => <ColumnTable rows={items} columns={columns} label={label} toKey={({ id }) => id} />}
     </Listed>
   );
 }
@@ -87,18 +85,17 @@ interface ColumnTableProps<T> {
   label: string;
   toKey(row: T, index: number): string | number;
   verticalSpacing?: number;
-  stacks?: boolean;
 }
 
 /**
  * A table that scrolls sideways if it is too wide. Its roles are explicit, because CSS that turns rows into cards removes the
  * implied ones.
  */
-export function ColumnTable<T>({ rows, columns, label, toKey: keyOf, verticalSpacing = 6, stacks = true }: ColumnTableProps<T>) {
+export function ColumnTable<T>({ rows, columns, label, toKey: keyOf, verticalSpacing = 6 }: ColumnTableProps<T>) {
   const decimals = columns.map((column) => column.decimals && Math.max(0, ...rows.map(column.decimals)));
   return (
     <ScrollBox className="table-scroll" label={label}>
-      <Table verticalSpacing={verticalSpacing} horizontalSpacing={6} role="table" className={stacks ? 'stacks' : ''}>
+      <Table verticalSpacing={verticalSpacing} horizontalSpacing={6} role="table" className="stacks">
         <Table.Thead role="rowgroup">
           <Table.Tr role="row">
             {columns.map((column) => (

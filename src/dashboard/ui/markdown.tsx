@@ -33,7 +33,7 @@ function Outward({ href, children }: ComponentProps<'a'>) {
   );
 }
 
-/** Each block is laid out in the direction of its own text: a right-to-left answer may quote left-to-right lines. */
+/** Each block is laid out in the direction of its text: a right-to-left answer may quote left-to-right lines. */
 const directed = (Tag: 'p' | 'h1' | 'h2' | 'h3' | 'h4' | 'h5' | 'h6' | 'ul' | 'ol' | 'li' | 'blockquote' | 'td' | 'th') =>
   function Directed({ node: _, ...props }: ComponentProps<typeof Tag> & ExtraProps) {
     const Block = Tag as 'p';

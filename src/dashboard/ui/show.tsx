@@ -5,7 +5,7 @@ import { showUnseen } from '../../domain/unseen.ts';
 import { Copyable } from './copy.tsx';
 import { parseJson } from './json.ts';
 import { ScrollBox } from './scroll-box.tsx';
-import { findIcon, findTone } from './tones.ts';
+import { findIcon, findTone, type Tone } from './tones.ts';
 
 const WORDS: Record<string, string> = {
   waiting_approval: 'waiting for approval',
@@ -20,7 +20,7 @@ interface StatusProps {
   /** The state, in the word of the API. */
   of: string;
   /** A tone other than the state's own. */
-  tone?: string | undefined;
+  tone?: Tone | undefined;
   /** The text instead of the state's word. It has no tint, because it may be a sentence. */
   children?: ReactNode;
 }

@@ -8,7 +8,7 @@ export function useTab<T extends string>(name: string, tabs: readonly [T, ...T[]
   const { query, set, open, close } = useUrlQuery();
   const value = tabs.find((tab) => tab === query.get(name)) ?? tabs[0];
   const onChange = (next: string | null) => {
-    if (next === tabs[0] || next === null) return back ? close(name) : set(name, null);
+    if (next === tabs[0] || next === null) return close(name);
     return back && value === tabs[0] ? open(name, next) : set(name, next);
   };
   return { value, onChange };

@@ -14,7 +14,7 @@ import {
 } from 'lucide-react';
 
 /** What a state means for the reader. Each tone has a colour and an icon, so that neither has to be seen alone. */
-type Tone = 'good' | 'bad' | 'wait' | 'busy' | 'stopped' | 'quiet';
+export type Tone = 'good' | 'bad' | 'wait' | 'busy' | 'stopped' | 'quiet';
 
 /** The tone of each state that the service names; all others are quiet. */
 const TONES: Record<string, Tone> = {
@@ -71,7 +71,7 @@ const ICONS: Record<string, LucideIcon> = {
 export const findTone = (state: string): Tone => TONES[state] ?? 'quiet';
 
 /** Returns the icon of a state. A tone other than the state's own decides over the icon too. */
-export function findIcon(state: string, tone: string): LucideIcon {
-  const of_tone = ICON_OF_TONE[tone as Tone] ?? Circle;
+export function findIcon(state: string, tone: Tone): LucideIcon {
+  const of_tone = ICON_OF_TONE[tone];
   return tone === findTone(state) ? (ICONS[state] ?? of_tone) : of_tone;
 }

@@ -3,7 +3,7 @@ import type { VersionChange } from '../../contracts/versions.ts';
 import { TextDiff, textToCompare } from '../ui/diff.tsx';
 import { Status } from '../ui/show.tsx';
 
-const TONES = { added: 'good', removed: 'bad', changed: 'wait', reordered: 'quiet' };
+const TONES = { added: 'good', removed: 'bad', changed: 'wait', reordered: 'quiet' } as const;
 
 /** Shows changes field by field, each with the texts before and after. */
 export function Changes({ of: changes }: { of: VersionChange[] }) {

@@ -32,7 +32,6 @@ export function Versions({ workflow_id }: { workflow_id: string }) {
         query={query}
         columns={[...versionColumns(workflow_id), ...qualityColumns(scored.data ?? [])]}
         label="versions of this workflow"
-        stacks
         empty={<Empty>No version yet. One is recorded when you save the workflow or run it.</Empty>}
       />
       {chosen && <Chosen key={chosen} workflow_id={workflow_id} number={chosen} all={items} />}

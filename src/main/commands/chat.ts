@@ -72,15 +72,16 @@ async function showReply(chat: Chat, message: string, stop: AbortSignal): Promis
     signal: chat.leave,
   });
   if (!answer.ok) throw new Error(`${await readRefusal(answer)} (${answer.status})`);
-  const halt = () => void stopReply(chat).catch((error: Error) => note(`Not stopped: ${error.message}`));
-  stop.addEventListener('abort', halt);
   const frames = answer.body!.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream());
   let has_ended = false;
   for await (const { data } of frames) {
     const event = JSON.parse(data) as ChatEvent;
     if (event.type === 'session') {
-      chat.session_id = event.session_id;
+      const opened = event.session_id;
+      chat.session_id = opened;
+      const halt = () => void stopReply(chat, opened).catch((error: Error) => note(`Not stopped: ${error.message}`));
       if (stop.aborted) halt();
+      else stop.addEventListener('abort', halt);
     }
     if (json) say(JSON.stringify(event));
     else if (event.type === 'delta') print(event.content);
@@ -100,8 +101,7 @@ async function readRefusal(answer: Response): Promise<string> {
   return detail ?? `The message was refused: ${answer.statusText}`;
 }
 
-async function stopReply({ client, agent_id, session_id }: Chat): Promise<void> {
-  if (session_id === null) return;
+async function stopReply({ client, agent_id }: Chat, session_id: string): Promise<void> {
   await client.request('POST /api/agents/{agent_id}/chat/sessions/{session_id}/stop', { path: { agent_id, session_id } });
 }
 

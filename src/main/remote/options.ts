@@ -32,10 +32,7 @@ export function parseCommand(command: string, args: string[]): Given {
   const verb = has_verbs ? findVerb(command, Object.keys(declared.verbs), args[0]) : '';
   const form = has_verbs ? declared.verbs[verb]! : declared;
   const { values, positionals } = parse({ command, verb, form }, has_verbs ? args.slice(1) : args);
-  const read = (option: string) => {
-    if (!Object.hasOwn(form.options ?? {}, option)) return undefined;
-    return values[option];
-  };
+  const read = (option: string) => values[option];
   return {
     verb,
     words: positionals,
@@ -59,7 +56,7 @@ interface Parsing {
 }
 
 function parse({ command, verb, form: { options = {}, words = [] } }: Parsing, args: string[]) {
-  const fail = (reason: string) => usageError(command, reason, verb || undefined);
+  const fail = (reason: string) => usageError(command, reason, verb);
   const { values, positionals } = parseOptions(args, options, fail);
   const missing = words.slice(positionals.length).find((name) => !name.endsWith('?'));
   if (missing) throw fail(`The ${missing.replace('…', '')} is missing`);
@@ -80,8 +77,8 @@ function parseOptions(args: string[], options: NonNullable<Form['options']>, fai
     return parseArgs({ args, options: types, allowPositionals: true });
   } catch (error) {
     const { message, code } = error as Error & { code?: string };
-    const name = /'(-[^' ]*)/.exec(message)?.[1] ?? '';
     if (code !== 'ERR_PARSE_ARGS_UNKNOWN_OPTION') throw fail(message.split('. ')[0]!);
+    const name = /'(-[^' ]*)/.exec(message)![1]!;
     const names = [...Object.keys(options), 'help'].map((option) => `--${option}`);
     // A prompt may begin with a dash, as a list does.
     const hint = suggest(name, names) || (name.startsWith('--') ? '' : '; write -- before a word that begins with -');
@@ -101,7 +98,6 @@ export function countOf(given: Given, command: string, option = 'limit'): number
   const text = given.text(option);
   if (text === undefined) return undefined;
   const count = Number(text);
-  if (!Number.isInteger(count) || count < 1)
-    throw usageError(command, `--${option} must be a whole number from 1`, given.verb || undefined);
+  if (!Number.isInteger(count) || count < 1) throw usageError(command, `--${option} must be a whole number from 1`, given.verb);
   return count;
 }

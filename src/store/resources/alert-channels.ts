@@ -6,7 +6,7 @@ import { maskWebhook } from '../../domain/secrets.ts';
 
 const FINGERPRINT_CHARACTERS = 8;
 
-/** Returns an address as replies show it: its host, and a mark that tells it from other addresses of the host. */
+/** Returns an address as replies show it: its host, and a mark that distinguishes it from other addresses of the host. */
 function maskAddress(url: string): string {
   const fingerprint = createHash('sha256').update(url).digest('hex').slice(0, FINGERPRINT_CHARACTERS);
   return maskWebhook(url, `${MASK}#${fingerprint}`);

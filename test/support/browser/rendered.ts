@@ -6,7 +6,9 @@ import type * as Router from 'react-router';
 import { vi } from 'vitest';
 import type * as Context from '../../../src/dashboard/api/context.tsx';
 import { browserSession, type Session } from '../../../src/dashboard/api/session.ts';
+import type * as Pages from '../../../src/dashboard/help/pages.ts';
 import type * as Catalog from '../../../src/dashboard/resources/catalog.tsx';
+import type * as Deliveries from '../../../src/dashboard/runs/deliveries.tsx';
 import type * as Actions from '../../../src/dashboard/runs/run-actions.tsx';
 import { DASHBOARD, importScreens } from './screen-modules.ts';
 import { type Sent, withSent } from './sent.ts';
@@ -26,6 +28,7 @@ const SCREENS = {
   CreatePage: 'resources/pages.tsx',
   Deliveries: 'runs/deliveries.tsx',
   Details: 'runs/details.tsx',
+  DocsText: 'help/docs-text.tsx',
   EditPage: 'resources/pages.tsx',
   ErrorsTable: 'runs/errors-table.tsx',
   Failure: 'ui/states.tsx',
@@ -33,6 +36,7 @@ const SCREENS = {
   FieldControl: 'resources/controls.tsx',
   GuardrailPanel: 'resources/panels/guardrail-panel.tsx',
   ImportReport: 'ui/import-report.tsx',
+  HaltRun: 'runs/halt-run.tsx',
   Items: 'datasets/items.tsx',
   KeyPanel: 'resources/panels/key-panel.tsx',
   LineChoice: 'playground/line-choice.tsx',
@@ -56,6 +60,7 @@ const SCREENS = {
   Regressions: 'datasets/regressions.tsx',
   RequestView: 'runs/step-request.tsx',
   Results: 'datasets/results.tsx',
+  Review: 'runs/review.tsx',
   Rotate: 'resources/panels/key-panel.tsx',
   RunActions: 'runs/run-actions.tsx',
   RunCost: 'runs/run-cost.tsx',
@@ -89,6 +94,7 @@ const PAGES = {
   DatasetPage: 'datasets/dataset-page.tsx',
   EvaluationPage: 'datasets/evaluation-page.tsx',
   FirstRun: 'overview/first-run.tsx',
+  Help: 'help/help-page.tsx',
   MakePage: 'make/make-page.tsx',
   McpSignIn: 'resources/mcp-sign-in.tsx',
   Playground: 'playground/playground-page.tsx',
@@ -107,6 +113,8 @@ ${Object.entries(PAGES)
   .map(([name, file]) => `export { default as ${name} } from '${DASHBOARD}/${file}';`)
   .join('\n')}
 export { CATALOG } from '${DASHBOARD}/resources/catalog.tsx';
+export { findInterval } from '${DASHBOARD}/runs/deliveries.tsx';
+export { readPage } from '${DASHBOARD}/help/pages.ts';
 export { listReviews, listRuns } from '${DASHBOARD}/runs/run-actions.tsx';
 export { theme } from '${DASHBOARD}/theme.ts';
 export { WorldProvider } from '${DASHBOARD}/api/context.tsx';
@@ -117,6 +125,8 @@ type Screens = Record<keyof typeof SCREENS | keyof typeof PAGES, ComponentType<a
 type Modules = Screens &
   Pick<typeof Actions, 'listReviews' | 'listRuns'> &
   Pick<typeof Catalog, 'CATALOG'> &
+  Pick<typeof Pages, 'readPage'> &
+  Pick<typeof Deliveries, 'findInterval'> &
   Pick<typeof Context, 'WorldProvider'> &
   Pick<typeof Router, 'MemoryRouter' | 'Routes' | 'Route'> &
   Pick<typeof Queries, 'MutationObserver' | 'QueryClient' | 'QueryCache' | 'QueryClientProvider'> & {

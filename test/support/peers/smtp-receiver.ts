@@ -58,7 +58,7 @@ export async function startSmtpReceiver() {
       }
       if (/^DATA/i.test(line)) {
         body = [];
-        return say('354 go on');
+        return say('354 send it');
       }
       say(/^QUIT/i.test(line) ? '221 bye' : '250 ok');
     });

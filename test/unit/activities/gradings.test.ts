@@ -2,7 +2,12 @@ import { describe, expect, it } from 'vitest';
 import type { Grader } from '../../../src/contracts/evaluations.ts';
 import { AppError } from '../../../src/domain/errors.ts';
 import type { OpenResult } from '../../../src/store/runs/evaluations.ts';
-import { beginItemActivity, gradeItemActivity, openItemsActivity } from '../../../src/temporal/activities/evaluate.ts';
+import {
+  beginItemActivity,
+  endEvaluationActivity,
+  gradeItemActivity,
+  openItemsActivity,
+} from '../../../src/temporal/activities/evaluate.ts';
 import { gradeByToolActivity } from '../../../src/temporal/activities/graders.ts';
 import { inActivity } from '../../support/runs/in-activity.ts';
 
@@ -24,6 +29,8 @@ interface World {
   evaluation?: object | null;
   claimed?: object | null;
   task?: object | null;
+  /** The runs of its items and judges that had no result when it ended. */
+  ended?: string[];
   role_queues?: boolean;
   /** What the record keeps of a grader's work. */
   noted?: object | null;
@@ -32,7 +39,16 @@ interface World {
 }
 
 /** The activities of an evaluation on a record that is an object, with what they wrote. */
-function world({ open = {}, evaluation = null, claimed = {}, task = null, role_queues = false, noted, refusal }: World) {
+function world({
+  open = {},
+  evaluation = null,
+  claimed = {},
+  task = null,
+  ended = [],
+  role_queues = false,
+  noted,
+  refusal,
+}: World) {
   const written: [string, unknown][] = [];
   const changes: object[] = [];
   const ports = {
@@ -40,6 +56,7 @@ function world({ open = {}, evaluation = null, claimed = {}, task = null, role_q
       find: async () => evaluation,
       open: async () => ['one', 'two'],
       claim: async () => claimed,
+      end: async () => ended,
       toGrade: async () => open && { ...ANSWERED, ...open },
       settle: async (_: unknown, result: unknown) => void written.push(['settle', result]),
       async note(_: unknown, at: number, work: object) {
@@ -51,6 +68,7 @@ function world({ open = {}, evaluation = null, claimed = {}, task = null, role_q
     dispatch: {
       evaluate: async () => ({ run: { task_id: 'run' }, labels: LABELS }),
       judge: async () => ({ run: { task_id: 'judge' }, labels: LABELS }),
+      halt: async (task_id: string) => void written.push(['halt', task_id]),
     },
     definition: async () => ({ provider: null, agent: {}, workflow: {}, settings: {}, skills: [], tools: [] }),
     async authorizeEvaluation() {
@@ -86,6 +104,24 @@ describe('an evaluation', () => {
   it.each([false, true])('begins an item with queues of the roles: %s', async (role_queues) => {
     const begun = await beginItemActivity(world({ role_queues }).ports)('e', 'i');
     expect(begun?.run).toEqual({ task_id: 'run', ...(role_queues ? { role_queues } : {}) });
+  });
+
+  it.each([
+    ['running', ['one', 'two']],
+    ['waiting', ['one', 'two']],
+    ['completed', []],
+    ['failed', []],
+  ])('that ends halts its runs without a result if they are %s', async (status, halted) => {
+    const { ports, written, changes } = world({ ended: ['one', 'two'], task: { status }, evaluation: { created_by: 'ann' } });
+    await endEvaluationActivity(ports)('e');
+    expect(written).toEqual(halted.map((task_id) => ['halt', task_id]));
+    expect(changes).toEqual([{ kind: 'datasets', id: null, owner: 'ann' }]);
+  });
+
+  it('that was deleted, with its runs, ends without a trace', async () => {
+    const { ports, written, changes } = world({ ended: ['one'], task: null, evaluation: null });
+    await endEvaluationActivity(ports)('e');
+    expect([written, changes]).toEqual([[], []]);
   });
 
   it('begins no item that another attempt has', async () => {

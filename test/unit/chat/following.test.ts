@@ -109,7 +109,7 @@ it.each([
   expect((await whole).slice(2)).toEqual([{ id: 3, event: { type: 'error', message } }]);
 });
 
-it('sees within seconds what no notice told, and ends with its reader', async () => {
+it('sees within seconds what no notice reported, and ends with its reader', async () => {
   vi.useFakeTimers();
   const record = createRecord();
   const leaving = new AbortController();

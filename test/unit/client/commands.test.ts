@@ -60,15 +60,19 @@ afterAll(async () => {
 });
 
 const COMMANDS = {
+  alerts: () => import('../../../src/main/commands/alerts.ts'),
   apply: () => import('../../../src/main/commands/apply.ts'),
   approve: () => import('../../../src/main/commands/approve.ts'),
   deny: () => import('../../../src/main/commands/deny.ts'),
   eval: () => import('../../../src/main/commands/eval.ts'),
   export: () => import('../../../src/main/commands/export.ts'),
   import: () => import('../../../src/main/commands/import.ts'),
+  keys: () => import('../../../src/main/commands/keys.ts'),
   logs: () => import('../../../src/main/commands/logs.ts'),
   run: () => import('../../../src/main/commands/run.ts'),
+  schedules: () => import('../../../src/main/commands/schedules.ts'),
   tasks: () => import('../../../src/main/commands/tasks.ts'),
+  tokens: () => import('../../../src/main/commands/tokens.ts'),
 };
 
 /** Runs a command in this process; `failure` is what it throws, which `cli.ts` prints. */
@@ -100,17 +104,43 @@ const task = (more: object = {}) => ({
 });
 
 describe('perdura tasks show', () => {
+  const shown = {
+    ...{ workflow_id: ID(5), agent_id: ID(3), model: 'small', started_at: null, completed_at: null, response: null },
+    ...{ steps: 2, tool_calls: 3, usage: { total_in: 1_009, total_out: 211, cost: 0.37, priced: true } },
+  };
+
+  it('shows what there is of a run', async () => {
+    const failed = { workflow_title: null, model: null, status: 'failed', error: 'No model answered' };
+    answers = { [`GET /api/tasks/${ID(7)}`]: task({ ...shown, ...failed }) };
+    expect((await perdura('tasks', 'show', ID(7))).out.split('\n')).toEqual([
+      ...[`id        ${ID(7)}`, 'status    failed', `workflow  - (${ID(5)})`, `agent     Clerk (${ID(3)})`, 'model     -'],
+      ...['created   2026-01-31 12:13:14 +00:00', 'started   -', 'ended     -', 'work      2 steps, 3 tool calls'],
+      ...['usage     1009 tokens in, 211 out, $0.37', 'prompt    Look', '  at it.', 'error     No model answered', ''],
+    ]);
+  });
+
+  it.each([
+    ['Eleven.', 'Eleven.'],
+    [{ sheep: 11 }, '{\n  "sheep": 11\n}'],
+  ])('ends with the answer %j', async (response, end) => {
+    answers = { [`GET /api/tasks/${ID(7)}`]: task({ ...shown, response }) };
+    const { out } = await perdura('tasks', 'show', ID(7));
+    expect(out.split('\n').slice(2, 5)).toEqual([
+      ...[`workflow  Daily (${ID(5)})`, `agent     Clerk (${ID(3)})`, 'model     small'],
+    ]);
+    expect(out.endsWith(`\n  at it.\n\n${end}\n`)).toBe(true);
+  });
+
   it.each([
     [0.37, true, '$0.37'],
     [0, true, '$0'],
     [0.37, false, '$0.37, cost partly unknown'],
     [null, false, 'cost unknown'],
-  ])('shows a cost of %s, of which all is known: %s', async (cost, priced, shown) => {
+  ])('shows a cost of %s, of which all is known: %s', async (cost, priced, words) => {
     const usage = { total_in: 1_009, total_out: 211, cost, priced };
-    const more = { workflow_id: ID(5), agent_id: ID(3), model: 'small', started_at: null, completed_at: null, response: null };
-    answers = { [`GET /api/tasks/${ID(7)}`]: task({ ...more, steps: 2, tool_calls: 3, usage }) };
+    answers = { [`GET /api/tasks/${ID(7)}`]: task({ ...shown, usage }) };
     const { failure, out } = await perdura('tasks', 'show', ID(7));
-    expect([failure, /^usage +(.*)$/m.exec(out)?.[1]]).toEqual([null, `1009 tokens in, 211 out, ${shown}`]);
+    expect([failure, /^usage +(.*)$/m.exec(out)?.[1]]).toEqual([null, `1009 tokens in, 211 out, ${words}`]);
   });
 });
 
@@ -124,6 +154,14 @@ describe('perdura tasks ls', () => {
       '',
     ]);
     expect(received.map(({ line }) => line)).toEqual(['GET /api/tasks?limit=20']);
+  });
+
+  it.each([
+    ['waiting', `To see what a run waits for, and what to do: perdura logs ${ID(3)}\n`],
+    ['running', ''],
+  ])('names what to do about the first run that waits: %s', async (status, errors) => {
+    answers = { 'GET /api/tasks': [task(), task({ id: ID(3), status }), task({ id: ID(5), status })] };
+    expect(await perdura('tasks', 'ls')).toMatchObject({ failure: null, errors });
   });
 
   it('asks for a status and a workflow, by its title', async () => {
@@ -157,6 +195,95 @@ describe('perdura tasks ls', () => {
   it.each(['0', '-1', '1.5', 'many'])('refuses the limit %s', async (limit) => {
     expect((await perdura('tasks', 'ls', '--limit', limit)).failure).toContain('--limit');
     expect(received).toEqual([]);
+  });
+});
+
+describe('perdura tasks halt', () => {
+  it('answers in words or JSON', async () => {
+    answers = { [`POST /api/tasks/${ID(7)}/stop`]: { task_id: ID(7), status: 'running' } };
+    expect((await perdura('tasks', 'halt', ID(7))).out).toBe(`Asked to stop: ${ID(7)}; it ends within seconds\n`);
+    const { out } = await perdura('tasks', 'halt', ID(7), '--json');
+    expect(JSON.parse(out)).toEqual({ task_id: ID(7), status: 'running' });
+  });
+});
+
+describe('perdura tasks retry', () => {
+  it.each<[string, object, object]>([
+    ['alone', { attachments: [], reasoning_effort: null }, {}],
+    ['with its files', { attachments: [{ id: ID(1), name: 'a.txt' }], reasoning_effort: null }, { attachments: [{ id: ID(1) }] }],
+    ['with its effort', { attachments: [], reasoning_effort: 'high' }, { reasoning_effort: 'high' }],
+  ])('sends the prompt of a run again %s', async (_, more, sent) => {
+    answers = {
+      [`GET /api/tasks/${ID(7)}`]: task({ workflow_id: ID(5), ...more }),
+      [`POST /api/workflows/${ID(5)}/prompt`]: { task_id: ID(9), workflow_id: ID(5), status: 'pending' },
+    };
+    expect(await perdura('tasks', 'retry', ID(7))).toMatchObject({ out: `${ID(9)}\n`, failure: null });
+    expect(received.at(-1)?.body).toEqual({ prompt: 'Look\n  at it.', ...sent });
+  });
+});
+
+describe('a list', () => {
+  const [at, shown] = ['2031-01-02T03:05:07.000Z', '2031-01-02 03:05:07 +00:00'];
+  const cron = { cron: '30 7 * * *', time_zone: 'Europe/Berlin', interval_value: null, interval_unit: null };
+  const interval = { cron: null, time_zone: null, interval_value: 17, interval_unit: 'minutes' };
+  const key = { hint: 'pk_7', role: 'viewer', scopes: ['read', 'prompt'], last_used_at: null };
+  const alert = { state: 'firing', state_since: at, measure: 'spend', threshold: 13 };
+
+  it.each<['alerts' | 'keys' | 'schedules' | 'tokens', string, object[], string[][]]>([
+    [
+      'schedules',
+      'GET /api/scheduled-agents',
+      [
+        { id: ID(1), name: 'daily', ...cron, enabled: true, next_run_at: at, last_run_at: null },
+        { id: ID(2), name: 'often', ...interval, enabled: false, next_run_at: at, last_run_at: at },
+      ],
+      [
+        [ID(1), 'daily', '30 7 * * * (Europe/Berlin)', shown, '-'],
+        [ID(2), 'often', 'every 17 minutes', 'disabled', shown],
+      ],
+    ],
+    [
+      'tokens',
+      'GET /api/tokens',
+      [
+        { name: 'mine', shared: false, updated_at: at, used_by: [] },
+        { name: 'ours', shared: true, updated_at: at, used_by: ['agent a', 'agent b'] },
+      ],
+      [
+        ['mine', 'no', shown, '-'],
+        ['ours', 'yes', shown, 'agent a, agent b'],
+      ],
+    ],
+    [
+      'keys',
+      'GET /api/keys',
+      [
+        { id: ID(1), name: 'lasting', ...key, expires_at: null },
+        { id: ID(2), name: 'brief', ...key, expires_at: at },
+      ],
+      [
+        [ID(1), 'lasting', 'pk_7', 'viewer', 'read,prompt', 'never', '-'],
+        [ID(2), 'brief', 'pk_7', 'viewer', 'read,prompt', shown, '-'],
+      ],
+    ],
+    [
+      'alerts',
+      'GET /api/alerts',
+      [
+        { id: ID(1), name: 'on', enabled: true, ...alert },
+        { id: ID(2), name: 'off', enabled: false, ...alert },
+      ],
+      [
+        [ID(1), 'firing', shown, 'spend', '13', 'on'],
+        [ID(2), 'disabled', shown, 'spend', '13', 'off'],
+      ],
+    ],
+  ])('of %s has a line for each', async (kind, route, items, rows) => {
+    answers = { [route]: items };
+    const { out } = await perdura(kind, 'ls');
+    const [, ...lines] = out.trimEnd().split('\n');
+    expect(lines.map((line) => line.split(/ {2,}/))).toEqual(rows);
+    expect(JSON.parse((await perdura(kind, 'ls', '--json')).out)).toEqual(items);
   });
 });
 

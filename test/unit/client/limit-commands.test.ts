@@ -51,7 +51,7 @@ async function print(run: () => Promise<void>): Promise<string> {
   return out;
 }
 
-it('perdura budgets ls prints dollars or tokens, and whom they limit', async () => {
+it('perdura budgets ls prints dollars or tokens, and who is limited', async () => {
   const [, ...lines] = (await print(() => listBudgets(config, ['ls']))).trim().split('\n');
   expect(lines.map((line) => line.split(/\s{2,}/))).toEqual([
     ['Team', 'installation', '$7 a day', '$3', '$0.5', '$3.5', '-'],

@@ -7,6 +7,7 @@ import { answerTo, isRemote, wordsByCommand } from '../../../src/main/help.mjs';
 import { COMPLETION_SCRIPTS } from '../../../src/main/remote/completion-scripts.ts';
 import { loadLogin, loginFile, removeLogin, storeLogin } from '../../../src/main/remote/login.ts';
 import { parseCommand, suggest, UsageError } from '../../../src/main/remote/options.ts';
+import { baseEnv } from '../../support/machine/processes.ts';
 
 let folder: string;
 beforeAll(async () => {
@@ -55,7 +56,7 @@ it.each([
 ])('shows times in the zone of the computer, such as %s, with its offset', (TZ, shown) => {
   const table = new URL('../../../src/main/remote/table.ts', import.meta.url).href;
   const script = `import { formatTime } from '${table}'; console.log(formatTime('2026-03-02T20:15:07.000Z'), formatTime(null));`;
-  const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', script], { env: { ...process.env, TZ } });
+  const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', script], { env: { ...baseEnv(), TZ } });
   expect(stdout.toString()).toBe(`${shown}\n`);
 });
 

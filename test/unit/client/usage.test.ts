@@ -1,9 +1,9 @@
 import { once } from 'node:events';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { readConfig } from '../../../src/main/config.ts';
@@ -181,6 +181,10 @@ describe('the command line of an installation', () => {
     const out = 'Removed a@1 b. The next start of a server installs its package again.\n';
     expect(await perdura('mcp-packages clear a@1')).toMatchObject({ failure: null, out });
     expect(await perdura('mcp-packages ls --json')).toMatchObject({ out: '[]\n' });
+    await mkdir(join(cache, manifest.directory), { recursive: true });
+    await writeFile(join(cache, `${key}.json`), JSON.stringify(manifest));
+    const { directory: _, ...removed } = manifest;
+    expect(JSON.parse((await perdura('mcp-packages clear a@1 --json')).out)).toEqual([removed]);
   });
 
   it('demonstrates a run with the model of the environment, and exits with 1 if it fails', async () => {
@@ -234,6 +238,40 @@ describe('the command line of an installation', () => {
     await mkdir(home);
     const { out, errors } = await perdura('restored --json', { PERDURA_HOME: home });
     expect([JSON.parse(out), errors]).toEqual([{ noted_in: home, restore: null }, '']);
+  });
+
+  it('replays runs for people and programs, and exits with 1 if one differs', async () => {
+    const same = resolve(import.meta.dirname, '../../temporal/bundles/denied.json');
+    const bundle = JSON.parse(await readFile(same, 'utf8'));
+    const other = join(folder, 'changed.json');
+    await writeFile(other, JSON.stringify({ ...bundle, end: { ...bundle.end, turns: 7 } }));
+    const end = { status: 'completed', turns: 2, turn_limit_reached: true };
+    const difference = { step: 4, what: 'how the run ends', recorded: { ...end, turns: 7 }, replayed: end };
+    expect(await perdura(`replay ${other} ${same}`)).toMatchObject({
+      code: 1,
+      errors: '',
+      failure: null,
+      out: [
+        `DIFFERENT  ${other}: step 4: how the run ends`,
+        `  recorded: ${JSON.stringify(difference.recorded)}`,
+        `  replayed: ${JSON.stringify(end)}`,
+        `same       ${same}: 4 steps, 2 tool calls, completed\n`,
+      ].join('\n'),
+    });
+    const { code, out } = await perdura(`replay ${same} ${other} --json`);
+    expect([
+      code,
+      ...out
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line)),
+    ]).toEqual([
+      1,
+      { file: same, same: true, steps: 4, calls: 2, difference: null },
+      { file: other, same: false, steps: 4, calls: 2, difference },
+    ]);
+    process.exitCode = undefined;
+    expect((await perdura(`replay ${same} --json`)).code).toBe(0);
   });
 
   it('names what it cannot replay, and exits with 2', async () => {

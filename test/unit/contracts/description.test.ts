@@ -1,7 +1,9 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
+import { codeSamples } from '../../../src/api/service/code-samples.ts';
 import { describeApi } from '../../../src/api/service/openapi.ts';
 import { describeTags } from '../../../src/api/service/tags.ts';
+import { mcps } from '../../../src/contracts/mcps.ts';
 import { describedBodies } from '../../support/contract/described-bodies.ts';
 import { declaredEndpoints } from '../../support/contract/endpoints.ts';
 import { schemaReference } from '../../support/database/schema-places.ts';
@@ -246,6 +248,27 @@ describe('the samples of clients', () => {
     const without = sampled.filter((endpoint) => operationOf(endpoint)['x-codeSamples']?.length !== 2);
     expect(sampled.length).toBeGreaterThan(100);
     expect(without.map(({ method, path }) => `${method} ${path}`)).toEqual(['POST /api/datasets/{id}/items/import']);
+  });
+
+  it('write a body as Python does', () => {
+    const connection_config = { url: 'https://a', on: true, off: false, none: null, seven: 7, empty: [], many: ['b', 11] };
+    const [, { source } = { source: '' }] = codeSamples(mcps.create, { name: 'a', transport_type: 'http', connection_config });
+    expect(source).toContain(`json={
+        "name": "a",
+        "transport_type": "http",
+        "connection_config": {
+            "url": "https://a",
+            "on": True,
+            "off": False,
+            "none": None,
+            "seven": 7,
+            "empty": [],
+            "many": [
+                "b",
+                11,
+            ],
+        },
+    })`);
   });
 
   it('send a body that the operation takes, and leave out no query that it needs', () => {

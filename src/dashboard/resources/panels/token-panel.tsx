@@ -24,7 +24,7 @@ export function TokenPanel({ record }: { record: Stored }) {
   );
 }
 
-const TONES = { granted: 'good', asked: 'wait', outdated: 'quiet' };
+const TONES = { granted: 'good', asked: 'wait', outdated: 'quiet' } as const;
 
 /** Lists the destinations that the token is granted to, and those that request it. */
 function Grants({ id }: { id: string }) {
