@@ -32,11 +32,15 @@ describeInBrowser('the overview', () => {
       last = Date.now();
       asked.push(new URL(request.url()).pathname);
     });
-    await until('the screen is read', async () => Date.now() - last > SETTLED_MS);
+    const pass = async (ms: number) => {
+      last = Date.now();
+      await page.clock.runFor(ms);
+      await until('what is due is read', async () => Date.now() - last > SETTLED_MS);
+    };
+    // What changed just before the screen was opened is read within a minute.
+    await pass(120_000);
     asked.length = 0;
-    last = Date.now();
-    await page.clock.runFor(120_000);
-    await until('what is due is read', async () => Date.now() - last > SETTLED_MS);
+    await pass(120_000);
     expect(asked).toContain('/health/ready');
     expect(asked.length, asked.join(' ')).toBeLessThanOrEqual(4);
   });

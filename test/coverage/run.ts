@@ -33,8 +33,6 @@ async function measure(): Promise<boolean> {
   try {
     if (!read && !buildDashboard(folder)) return refuse('the dashboard was not built. Its errors are above.');
     if (!read) runTests(folder);
-    // A test may have built another one, whose files have other names.
-    if (!read) keepBundle(folder);
     const files = readResults(folder);
     if (files.length === 0) return refuse(read ? `${read} contains no measurement.` : 'no test was run. The reason is above.');
     writeExecutions(ROOT, folder, new Map(files));

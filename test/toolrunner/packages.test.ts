@@ -54,5 +54,6 @@ it('says what it cannot install, and takes no options for packages', async () =>
   await expect(command(config, ['install', '--index-url=http://elsewhere'])).rejects.toThrow('There is no option --index-url');
   await expect(command(config, ['install', '!inflection'])).rejects.toThrow('"!inflection" is not the name of a package');
   await expect(command(config, ['install', 'inflection==0.0.0.999'])).rejects.toThrow(/Installing inflection.* failed/);
-  await expect(command(config, [])).rejects.toThrow('Name the packages to install');
+  await expect(command(config, ['install'])).rejects.toThrow('The package is missing');
+  await expect(command(config, [])).rejects.toThrow('Write install after perdura tools');
 }, 120_000);
