@@ -21,7 +21,7 @@ export interface ThreadContext {
   earlier: readonly EarlierMessage[];
 }
 
-/** Whom a run asks: replies of others are sent without what only their maker can read. */
+/** The model that a run asks: replies of others are sent without what only their maker can read. */
 export interface Asked {
   provider_id: string | null;
   model: string | null;
@@ -54,7 +54,7 @@ const readEarlier = (earlier: readonly EarlierMessage[], asked: Asked) =>
   );
 
 /**
- * Returns a summary as the run that makes it keeps it: one that stands in a turn before is a message of this run all the same, with its
+ * Returns a summary as the run that makes it keeps it: one that stands in a turn before is a message of this run nevertheless, with its
  * place as its data, because other turns may continue that one.
  */
 export function toOwnSummary(

@@ -153,7 +153,7 @@ function placeInstructions(transcript: readonly SentMessage[]): readonly SentMes
 const UNANSWERED = '(The run ended before it gave an answer.)';
 
 /**
- * Adds a text that a user or the system wrote right after a result to that result. A new turn is no part of the result: an answer is put
+ * Adds a text that a user or the system wrote right after a result to that result. A new turn does not belong to the result: an answer is put
  * between the two.
  */
 function withinResults(transcript: readonly SentMessage[]): SentMessage[] {

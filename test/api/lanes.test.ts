@@ -267,7 +267,7 @@ describe('the lane of a thread', () => {
     expect(await threadOf(first)).toMatchObject({ active_task_id: first });
   });
 
-  it('stands still while its workflow is switched off, and goes on afterwards', async () => {
+  it('stands still while its workflow is switched off, and continues afterwards', async () => {
     const { workflow_id, first, say, accept, tasks } = await thread();
     const [next, outside] = [randomUUID(), randomUUID()];
     await say(next);

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { removeWorkflow } from '../../src/store/resources/workflows.sql.ts';
+import { lockWorkflow, removeWorkflow } from '../../src/store/resources/workflows.sql.ts';
 import { type TestDatabase, testDatabase } from '../support/database/database.ts';
 import { until } from '../support/until.ts';
 
@@ -32,6 +32,15 @@ const somebodyWaits = async () => {
   return (await writer.query(waiting)).rows.length > 0;
 };
 
+/** Deletes the workflow with the statements of the store, in its order. */
+async function remove() {
+  await remover.query('BEGIN');
+  await remover.query(lockWorkflow({ id: WORKFLOW }));
+  const { rows } = await remover.query(removeWorkflow({ id: WORKFLOW }));
+  await remover.query('COMMIT');
+  return rows;
+}
+
 it('a workflow is deleted once the turn that ends in one of its threads has changed both', async () => {
   await writer.query(`INSERT INTO agents (id, name, created_by) VALUES ($1, 'a', 'local:alice')`, [AGENT]);
   await writer.query(`INSERT INTO workflows (id, agent_id, owner, owner_login) VALUES ($1, $2, 'local:alice', 'alice')`, [
@@ -45,11 +54,11 @@ it('a workflow is deleted once the turn that ends in one of its threads has chan
   // As end_task does: first the thread, then its workflow.
   await writer.query('BEGIN');
   await writer.query('SELECT 1 FROM threads WHERE id = $1 FOR NO KEY UPDATE', [THREAD]);
-  const removed = remover.query(removeWorkflow({ id: WORKFLOW }));
+  const removed = remove();
   removed.catch(() => {});
   await until('the deletion waits', somebodyWaits);
   await writer.query(`UPDATE workflows SET last_task_status = 'completed' WHERE id = $1`, [WORKFLOW]);
   await writer.query('COMMIT');
-  expect((await removed).rows).toEqual([{ id: WORKFLOW }]);
+  expect(await removed).toEqual([{ id: WORKFLOW }]);
   expect((await writer.query('SELECT id FROM threads')).rows).toEqual([]);
 });

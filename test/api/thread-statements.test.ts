@@ -108,7 +108,7 @@ describe('the turns of a thread', () => {
     expect(await workflowOf(workflow_id)).toMatchObject({ active_task_id: null, status: 'completed' });
   });
 
-  it('do not show in the state of their workflow, which is that of its own runs', async () => {
+  it('do not show in the state of their workflow, which its other runs determine', async () => {
     const { begin, workflow_id } = await conversations();
     const id = await begin();
     expect(await workflowOf(workflow_id)).toMatchObject({

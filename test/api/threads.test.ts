@@ -27,7 +27,7 @@ describe('threads', () => {
     expect((await here.alice.get(`/api/threads/${thread.id}`)).status).toBe(404);
   });
 
-  it('with an agent have a workflow of their own, in which their turns run', async () => {
+  it('with an agent have a separate workflow, in which their turns run', async () => {
     const agent_id = await here.agent({ provider_id: await providerOf(here.alice, openaiAt(here.model.url)) });
     const thread = await makeThread({ agent_id });
     expect(await listIds(`?agent_id=${agent_id}`)).toEqual([thread.id]);

@@ -171,7 +171,7 @@ describe('a session of a later turn', () => {
     message({ turn: 2, content: 'And 23 more?' }),
   ];
   const texts = () => sent('user.message').map(({ content }) => content[0].text);
-  const TOLD = expect.stringMatching(
+  const REPORTED = expect.stringMatching(
     /^The conversation before.*Ada has 11 cats.*13 and 17\?.*add\(.*30.*It is 30\.\n<\/message>$/s,
   );
 
@@ -179,7 +179,7 @@ describe('a session of a later turn', () => {
     vendor.script(agentSays('It is 53.'));
     const { reply } = await exchange({ transcript: [...earlier, ...own] });
     expect(reply.text).toBe('It is 53.');
-    expect(texts()).toEqual([TOLD, 'Bob has 19 dogs.', 'And 23 more?']);
+    expect(texts()).toEqual([REPORTED, 'Bob has 19 dogs.', 'And 23 more?']);
     expect(sent('user.custom_tool_result')).toEqual([]);
   });
 
@@ -192,7 +192,7 @@ describe('a session of a later turn', () => {
     const result = message({ turn: 2, step: 1, position: 1, role: 'tool', kind: 'result', content: '53', call_id: '2-1-1' });
     const { reply } = await exchange({ cursor: first.cursor, transcript: [...earlier, ...own, asked, result] });
     expect(reply.text).toBe('It is 53.');
-    expect(texts()).toEqual([TOLD, 'Bob has 19 dogs.', 'And 23 more?']);
+    expect(texts()).toEqual([REPORTED, 'Bob has 19 dogs.', 'And 23 more?']);
     expect(sent('user.custom_tool_result').map(({ content }) => content[0].text)).toEqual(['53']);
   });
 });

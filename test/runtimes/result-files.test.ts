@@ -143,7 +143,7 @@ describe('a model that refuses the files of an earlier turn', () => {
     ['Look 5', 1],
   ];
 
-  it('is asked again with their names, and with the files of its own prompt', async () => {
+  it('is asked again with their names, and with its own files', async () => {
     expect(await askWith(2)).toEqual({ sent: [WITH], reports: [] });
     expect(await askWith(1)).toEqual({ sent: [WITH, WITHOUT], reports: [['none', true]] });
     expect(await askWith(0)).toEqual({ sent: [WITH, WITHOUT], reports: [['none', true]] });

@@ -28,7 +28,7 @@ async function add(transcript: TranscriptMessage[], run: FilesOfTurns) {
   return { loaded, sent: sent.map(({ content, files }) => [content, files?.map(({ name, data }) => [name, data])]) };
 }
 
-it('each prompt gets the files of its turn: texts in it, others beside it', async () => {
+it('each prompt gets the files of its turn: texts in it, others next to it', async () => {
   const transcript = [
     message({ turn: 1, position: -2, role: 'system', kind: 'context', content: 'Known.' }),
     message({ turn: 1, content: 'One 19.' }),

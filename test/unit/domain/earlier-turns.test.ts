@@ -31,7 +31,7 @@ it('earlier turns as a text say who said, called and returned what', () => {
   );
 });
 
-it('no earlier turns are no text', () => {
+it('without earlier turns there is no text', () => {
   expect([formatEarlierTurns([]), formatEarlierTurns([said('assistant', '')])]).toEqual([null, null]);
 });
 

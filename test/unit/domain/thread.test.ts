@@ -43,7 +43,7 @@ describe('what the model of a turn reads', () => {
     ]);
   });
 
-  it('names the turn in the ids of calls and results, also of its own, so that no two are the same', () => {
+  it('names the turn in the ids of calls and results, those of the run as well, so that no two are equal', () => {
     const round = [asks(1, '1-1', '1-2'), result(1, 1, '1-1'), result(1, 2, '1-2')];
     const earlier = round.map((one) => earlierOf(1, one));
     const sent = buildThreadTranscript({ thread_turn: 2, earlier }, round, OPENAI);
@@ -77,7 +77,7 @@ describe('what the model of a turn reads', () => {
     expect(sent).toEqual({ ...message(1, 0), turn: 1, extra });
   });
 
-  it('has the signed thinking of the replies of its own turn', () => {
+  it('has the signed thinking of its own replies', () => {
     const own = message(1, 0, { extra: { signature: 'x' } });
     expect(buildThreadTranscript({ thread_turn: 2, earlier: [] }, [own], { provider_id: 'other', model: null })).toEqual([
       { ...own, turn: 2 },
@@ -113,7 +113,7 @@ it('what the model of a run in no conversation reads is its own messages as they
 describe('a summary is kept by the run that makes it', () => {
   it.each([
     ['of a run in no conversation', null, undefined],
-    ['of its own turn', 5, 5],
+    ['of the turn itself', 5, 5],
   ])('%s where it stands', (_, thread_turn, turn) => {
     const made = { ...summary(3, SUMMARY_POSITION), ...(turn === undefined ? {} : { turn }) };
     expect(toOwnSummary(made, { thread_turn, messages: [] })).toBe(made);

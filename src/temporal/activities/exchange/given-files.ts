@@ -9,7 +9,7 @@ interface LoadedFile {
   content: Uint8Array;
 }
 
-/** Adds the files of each turn to the prompt that they came with: texts become a part of the prompt, others go beside it. */
+/** Adds the files of each turn to the prompt that they came with: texts become a part of the prompt, others go next to it. */
 export async function addGivenFiles(
   { loadFiles }: Pick<ExchangePorts, 'loadFiles'>,
   transcript: readonly TranscriptMessage[],
