@@ -77,7 +77,7 @@ describe('what the model of a turn reads', () => {
     expect(sent).toEqual({ ...message(1, 0), turn: 1, extra });
   });
 
-  it('has the signed thinking of its own replies', () => {
+  it('has the signed thinking of replies in the same turn', () => {
     const own = message(1, 0, { extra: { signature: 'x' } });
     expect(buildThreadTranscript({ thread_turn: 2, earlier: [] }, [own], { provider_id: 'other', model: null })).toEqual([
       { ...own, turn: 2 },
