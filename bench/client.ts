@@ -14,6 +14,8 @@ interface Watch {
   /** Called with the first piece of text. */
   on_first?: (() => void) | undefined;
   on_text?: (text: string) => void;
+  /** The conversation that the run continues. */
+  thread_id?: string;
 }
 
 export interface Client {
@@ -32,8 +34,9 @@ export function client({ api_url }: Pick<Installation, 'api_url'>, token: string
   }
   return {
     create: async (path, values) => String((await post(path, values)).id),
-    async run(workflow_id, prompt, watch = {}) {
-      const { stream_url } = await post(`/api/workflows/${workflow_id}/prompt`, { prompt });
+    async run(workflow_id, prompt, { thread_id, ...watch } = {}) {
+      const order = thread_id ? { prompt, thread_id } : { prompt };
+      const { stream_url } = await post(`/api/workflows/${workflow_id}/prompt`, order);
       const stream = await fetch(`${api_url}${stream_url}`, { headers: { authorization } });
       if (!stream.ok || !stream.body) throw new Error(`The stream was answered with ${stream.status}`);
       await followed(stream.body, watch);

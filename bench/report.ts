@@ -1,6 +1,7 @@
 import type { Spread } from './load.ts';
 import type { Throughput } from './measure.ts';
 import type { Spoken } from './streams.ts';
+import type { TurnCosts } from './threads.ts';
 import type { ProcessUse } from './usage.ts';
 
 export interface Report {
@@ -93,6 +94,16 @@ export function streamsTable(found: readonly Spoken[]): string {
   const lag = ['lag p50 ms', 'p99', 'longest'];
   const first = ['first token p50 ms', 'longest'];
   return table(['streams', '', ...lag, ...first, 'tokens missing', 'runs failed', 'CPU ms a stream-second'], body);
+}
+
+/** Formats the table of the turns of one conversation. */
+export function turnsTable(found: readonly TurnCosts[]): string {
+  const body = found.map(({ from, to, ms: times, history_bytes, transactions, rows_read, rows_written }) => [
+    `${from}–${to}`,
+    ...[times.p50, times.p95, history_bytes.p50, history_bytes.max, transactions, rows_read, rows_written].map(ms),
+  ]);
+  const counts = ['transactions', 'rows read', 'rows written'];
+  return table(['turns', 'p50 ms', 'p95 ms', 'history p50 bytes', 'largest', ...counts], body);
 }
 
 function idleTable({ idle, idle_seconds }: Report): string {

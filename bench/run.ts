@@ -4,18 +4,20 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { type Model, type Started, startInstallation, startModel } from './installation.ts';
 import { firstToken, sequential, throughput } from './measure.ts';
-import { type Report, streamsTable, tables } from './report.ts';
+import { type Report, streamsTable, tables, turnsTable } from './report.ts';
 import { streams } from './streams.ts';
 import { type Subject, subjectsOf } from './subjects.ts';
+import { threads } from './threads.ts';
 import { type ProcessUse, usesOf } from './usage.ts';
 
-const HELP = `npm run bench -- [--quick] [--json FILE] [--only SUBJECT,…] [--levels N,…] [--streams N,…] [--profile DIR]
+const HELP = `npm run bench -- [--quick] [--json FILE] [--only SUBJECT,…] [--levels N,…] [--streams N,…] [--turns N] [--profile DIR]
 
   --quick     about a minute, instead of about six
   --json      writes the figures to a file as well
   --only      of raw, engine (a built-in tool) and python (a custom tool)
   --levels    clients of the closed loops (default 1,8,32,64)
   --streams   only answers spoken at 40 tokens a second, so many at once, such as 16,100,400
+  --turns     only one conversation of so many turns: what late turns cost, compared with early ones
   --profile   writes CPU profiles of the installation into a folder
 `;
 
@@ -30,6 +32,7 @@ const { values: given } = parseArgs({
     levels: { type: 'string', default: '1,8,32,64' },
     profile: { type: 'string' },
     streams: { type: 'string' },
+    turns: { type: 'string' },
     help: { type: 'boolean', default: false },
   },
 });
@@ -115,6 +118,9 @@ if (given.help) {
   const counts = given.streams.split(',').map(Number);
   const found = await inInstallation((started, model) => streams(started, model, counts));
   await show(streamsTable(found), found);
+} else if (given.turns) {
+  const found = await inInstallation((started, model) => threads(started, model, Number(given.turns)));
+  await show(turnsTable(found), found);
 } else {
   const report = await inInstallation(measureAll);
   await show(tables(report), report);
