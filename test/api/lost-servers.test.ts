@@ -134,6 +134,10 @@ async function requestsOf(client: Client): Promise<Request[]> {
       made: `SELECT count(*) FROM workflows WHERE title = 'lost'`,
     },
     {
+      ...{ operation: 'create_thread', path: '/api/threads', body: { workflow_id: due, title: 'lost' } },
+      made: `SELECT count(*) FROM threads WHERE title = 'lost'`,
+    },
+    {
       ...{ operation: 'chat_with_agent', path: `/api/agents/${agent_id}/chat`, body: { message: 'Say it.' } },
       made: `SELECT count(*) FROM chat_messages WHERE content = 'Say it.'`,
     },

@@ -95,7 +95,7 @@ async function makePerson(client: Client, name: string, base_url: string): Promi
 
 /**
  * Makes runs of Alice's first workflow through the product: with calls that succeed and fail, one that fails, one that falls back to
- * her other provider, and one that waits.
+ * her other provider, two that are a conversation, and one that waits.
  */
 async function runForReal(
   { here, alice: client, model }: SecretWorld,
@@ -125,6 +125,11 @@ async function runForReal(
   await client.ok(client.put(`/api/agents/${agent_id}`, { fallbacks: [{ on: ['quota'], provider_id: other_provider }] }));
   model.script(asks({ name: 'alice_look', args: { n: 7 } }), outOfQuota, says('Fourteen.', { usage: third! }));
   const fallen = await end(await prompt());
+  await client.ok(client.put(`/api/workflows/${workflow_id}`, { remember: 'thread' }));
+  model.script(says('One.'), says('Two.'));
+  const { thread_id } = await client.ok(client.get(`/api/tasks/${await end(await prompt())}`));
+  await end(await prompt({ thread_id }));
+  await client.ok(client.put(`/api/workflows/${workflow_id}`, { remember: 'none' }));
   await client.ok(client.put(`/api/agents/${agent_id}`, { approval_tools: ['alice_look'] }));
   model.script(
     asks({ name: 'alice_look', args: { n: 5 } }),

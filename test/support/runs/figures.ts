@@ -60,6 +60,7 @@ export const toTask = (record: Record_, row: Row) => ({
   tool_calls: row.turns,
   steps: row.steps,
   ...(row.forked_from ? { forked_from: { task_id: row.forked_from, step: row.fork_step } } : {}),
+  ...(row.thread_id ? { thread_turn: countTurns(record, row) } : {}),
   elapsed_seconds: row.completed_at
     ? seconds(row.started_at, row.completed_at)
     : { near: seconds(row.started_at, new Date()), off: 30 },
@@ -68,6 +69,12 @@ export const toTask = (record: Record_, row: Row) => ({
     size: record.attachments.find((file) => file.id === id)!.content.length,
   })),
 });
+
+/** Returns how many turns a conversation has up to this one. */
+function countTurns(record: Record_, { previous_task_id }: Row): number {
+  const previous = record.tasks.find(({ id }) => id === previous_task_id);
+  return 1 + (previous ? countTurns(record, previous) : 0);
+}
 
 /** Returns the time that a run has waited, from its changes of status. */
 function waitedOf(record: Record_, row: Row): number {
