@@ -71,7 +71,7 @@ export interface CallOutput {
 
 /** Delivers the results to the run. A result that the run already has stays unchanged, so that a request can be repeated. */
 export async function answerCalls(
-  { store, engine }: CompatServices,
+  { store, engine }: Pick<CompatServices, 'store' | 'engine'>,
   { task_id, workflow_id }: CompatRun,
   { outputs, forced_tools, caller }: { outputs: readonly CallOutput[]; forced_tools?: string[] | undefined; caller: Caller },
 ): Promise<void> {

@@ -9,8 +9,8 @@ interface TrackedCall extends PartCall {
   detail: string;
   question: AskedCall['question'];
   denied_by_person: boolean;
-  /** What is known of the result before its text: the message of the tool follows its log event. */
-  result: Omit<PartResult, 'content'>;
+  /** What is known of the result before its text: the message of the tool follows its log event. Null: nothing. */
+  result: Omit<PartResult, 'content'> | null;
 }
 
 export interface CallRules {
@@ -46,8 +46,7 @@ export function createCallTracker({ client_tools, max_turns = Number.POSITIVE_IN
   function add(step: number, call: Omit<PartCall, 'executor'>, executor?: Executor): RunPart[] {
     if (calls.has(call.call_id)) return [];
     const whole = { ...call, executor: executor ?? (client_tools.includes(call.name) ? 'client' : 'worker') };
-    const result = { call_id: call.call_id, failed: false, files: [] };
-    calls.set(call.call_id, { ...whole, state: 'planned', detail: '', question: null, denied_by_person: false, result });
+    calls.set(call.call_id, { ...whole, state: 'planned', detail: '', question: null, denied_by_person: false, result: null });
     return [{ kind: 'call', step, call: whole }];
   }
 
@@ -66,7 +65,20 @@ export function createCallTracker({ client_tools, max_turns = Number.POSITIVE_IN
     if (!call || call.state === 'ended') return [];
     call.state = 'ended';
     if (denied) return [{ kind: 'denied', call_id, content, by_person: call.denied_by_person }];
-    return [{ kind: 'result', result: { ...call.result, content } }];
+    return [{ kind: 'result', result: { ...(call.result ?? { call_id, failed: false, files: [] }), content } }];
+  }
+
+  /** Ends a call that the run left open. Nobody can decide about it any more. */
+  function leave(call_id: string, content: string): RunPart[] {
+    const call = calls.get(call_id);
+    if (!call || call.state === 'ended') return [];
+    const was_asked = call.state === 'approval';
+    call.state = 'ended';
+    if (!was_asked) return [{ kind: 'result', result: { call_id, content, failed: true, files: [] } }];
+    return [
+      { kind: 'approval_decided', call_id, approved: false, message: content },
+      { kind: 'denied', call_id, content, by_person: true },
+    ];
   }
 
   function park(call_id: string, ask: Ask, { detail, question = null }: { detail: string; question?: AskedCall['question'] }) {
@@ -136,8 +148,9 @@ export function createCallTracker({ client_tools, max_turns = Number.POSITIVE_IN
   return {
     plan,
     read,
-    /** Adds the message of a tool, which ends its call. */
-    readMessage: (call_id: string, content: string) => end(call_id, { content, denied: false }),
+    /** Adds the message of a tool, which ends its call. Without an event before, it says why the call was left open. */
+    readMessage: (call_id: string, content: string) =>
+      calls.get(call_id)?.result ? end(call_id, { content, denied: false }) : leave(call_id, content),
     /** Forgets the calls of the round before: all of them have ended. */
     beginRound: () => calls.clear(),
     countTurns(current_turn: number) {
@@ -154,15 +167,8 @@ export function createCallTracker({ client_tools, max_turns = Number.POSITIVE_IN
     },
     /** Ends the calls that were open when the run ended. */
     endAll: (): RunPart[] =>
-      [...calls.values()].flatMap(({ call_id, state }) => {
-        if (state === 'approval')
-          return [
-            { kind: 'approval_decided' as const, call_id, approved: false, message: NOT_CALLED },
-            { kind: 'denied' as const, call_id, content: NOT_CALLED, by_person: true },
-          ];
-        const call = calls.get(call_id)!;
-        call.result.failed = true;
-        return end(call_id, { content: state === 'planned' || state === 'client' ? NOT_CALLED : OUTCOME_UNKNOWN, denied: false });
-      }),
+      [...calls.values()].flatMap(({ call_id, state }) =>
+        leave(call_id, state === 'running' || state === 'question' || state === 'reconciliation' ? OUTCOME_UNKNOWN : NOT_CALLED),
+      ),
   };
 }

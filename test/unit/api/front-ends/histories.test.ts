@@ -6,7 +6,7 @@ import { streamAgUi } from '../../../../src/api/compat/ag-ui/stream.ts';
 import { type RecordedCall, readTranscript } from '../../../../src/api/compat/projection/read-transcript.ts';
 import { toAssistantMessage, toUserMessage } from '../../../../src/api/compat/ui/messages.ts';
 import { streamUiMessage } from '../../../../src/api/compat/ui/stream.ts';
-import type { TranscriptMessage } from '../../../../src/domain/transcript.ts';
+import { DENIAL, NOT_CALLED, type TranscriptMessage } from '../../../../src/domain/transcript.ts';
 import { readRun } from '../../../support/front-ends/ag-ui-reader.ts';
 import {
   approved,
@@ -34,8 +34,8 @@ const row = (step: number, position: number, values: Partial<TranscriptMessage>)
   ({ step, position, tool_calls: null, call_id: null, extra: null, content: '', ...values }) as TranscriptMessage;
 const reply = (step: number, content: string, tool_calls: TranscriptMessage['tool_calls'] = null, extra: unknown = null) =>
   row(step, 0, { role: 'assistant', kind: 'reply', content, tool_calls, extra });
-const ledger = (call_id: string, values: Partial<RecordedCall> = {}): RecordedCall => ({
-  ...{ call_id, failed: false, duration_ms: 31, approved: null, waits_for: null },
+const ledger = (call_id: string, name: string, values: Partial<RecordedCall> = {}): RecordedCall => ({
+  ...{ call_id, name, approval: false, status: 'done', failed: false, duration_ms: 31 },
   ...values,
 });
 
@@ -55,10 +55,10 @@ const MESSAGES = [
   reply(2, 'Done.', null, { reasoning: 'So it is.' }),
 ];
 const CALLS = [
-  ledger('1-1', { approved: true }),
-  ledger('1-2'),
-  ledger('1-3', { failed: true }),
-  ledger('1-4', { approved: false, message: 'no' }),
+  ledger('1-1', 'add', { approval: true }),
+  ledger('1-2', 'locate', { approval: true }),
+  ledger('1-3', 'draw', { failed: true }),
+  ledger('1-4', 'drop', { approval: true, status: 'denied', failed: true }),
 ];
 const EVENTS = [
   modelCall(1),
@@ -103,7 +103,7 @@ describe('the transcript of a run', () => {
   it('of a run that waits for an approval asks for it, and names the event to continue from', async () => {
     const waiting = readTranscript({
       ...{ messages: [reply(1, '', [call('1-1', 'add')])], client_tools: [] },
-      calls: [ledger('1-1', { waits_for: 'approval', duration_ms: undefined })],
+      calls: [ledger('1-1', 'add', { approval: true, status: 'waiting_approval', failed: null, duration_ms: null })],
     });
     const shown = toAssistantMessage(waiting, { ...PLACE, metadata: { event: 19, status: 'waiting' } });
     expect(shown.parts[1]).toMatchObject({ state: 'approval-requested', approval: { id: `call_${TASK_ID}_1-1` } });
@@ -111,15 +111,19 @@ describe('the transcript of a run', () => {
     expect(await validateUIMessages({ messages: [shown as never] })).toHaveLength(1);
   });
 
-  it('says of a call that the turn limit denied that it failed', () => {
-    const limited = readTranscript({
-      messages: [
-        reply(1, '', [call('1-1', 'add')]),
-        row(1, 1, { role: 'tool', kind: 'denial', content: 'The limit', call_id: '1-1' }),
-      ],
-      ...{ calls: [ledger('1-1')], client_tools: [] },
+  it.each([
+    ['the turn limit denied', DENIAL, true, { state: 'output-error', errorText: DENIAL }],
+    ['the run left open', NOT_CALLED, false, { state: 'output-error', errorText: NOT_CALLED }],
+    ['nobody approved', NOT_CALLED, true, { state: 'output-denied', approval: { approved: false, reason: NOT_CALLED } }],
+    ['a person denied without a reason', 'Denied by a person.', true, { approval: { approved: false } }],
+  ])('shows a call that %s', async (_, content, approval, part) => {
+    const denied = readTranscript({
+      messages: [reply(1, '', [call('1-1', 'add')]), row(1, 1, { role: 'tool', kind: 'denial', content, call_id: '1-1' })],
+      ...{ calls: [ledger('1-1', 'add', { approval, status: 'denied', failed: true, duration_ms: null })], client_tools: [] },
     });
-    expect(toAssistantMessage(limited, PLACE).parts[1]).toMatchObject({ state: 'output-error', errorText: 'The limit' });
+    const shown = toAssistantMessage(denied, PLACE);
+    expect(shown.parts[1]).toMatchObject(part);
+    expect(await validateUIMessages({ messages: [shown as never] })).toHaveLength(1);
   });
 });
 

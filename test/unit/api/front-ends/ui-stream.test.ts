@@ -286,7 +286,7 @@ describe('a run that waits', () => {
     ],
   ])('names a wait for %s, and its end', async (reason, begin, end, until) => {
     const waits = async (events: NewEvent[]) => (await partsOf(events)).filter(({ type }) => type === 'data-wait');
-    const open = { id: reason, data: { reason, detail: begin.data.detail, over: false, ...(until ? { until } : {}) } };
+    const open = { id: reason, data: { reason, detail: expect.any(String), over: false, ...(until ? { until } : {}) } };
     expect(await waits([modelCall(1), begin])).toMatchObject([open]);
     expect(await waits([modelCall(1), begin, end])).toMatchObject([{ data: { over: true } }]);
   });
@@ -324,6 +324,16 @@ describe('the end of a run', () => {
   it('keeps the unfinished text of a halted run', async () => {
     const events = [modelCall(1), delta('Hel'), status('halted', 1)];
     expect((await partsOf(events))[1]).toEqual({ type: 'text', text: 'Hel', state: 'done' });
+  });
+
+  it('shows the results that the end of the run gives to open calls as failures', async () => {
+    const calls = [call('1-1', 'add'), call('1-2', 'draw')];
+    const asked = [modelCall(1), message('assistant', '', { step: 1, tool_calls: calls }), ...asksApproval('1-1', 'add')];
+    const left = [message('tool', 'Not called.', { call_id: '1-1' }), message('tool', 'Unknown.', { call_id: '1-2' })];
+    expect((await partsOf([...asked, callStarts('1-2', 'draw'), ...left, status('halted', 1)])).slice(1)).toMatchObject([
+      { state: 'output-denied', approval: { approved: false, reason: 'Not called.' } },
+      { state: 'output-error', errorText: 'Unknown.' },
+    ]);
   });
 
   it('closes a call whose outcome nobody knows', async () => {
