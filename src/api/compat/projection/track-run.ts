@@ -1,6 +1,7 @@
 import type { LogData, LogName, RunEvent } from '../../../contracts/events.ts';
+import { piecesOfText } from '../../../domain/pieces.ts';
 import { isTerminal } from '../../../domain/statuses.ts';
-import { createTextDigest } from '../runs.ts';
+import { createTextDigest, PIECE } from '../runs.ts';
 import type { AskedCall, RunPart, RunUsage } from './parts.ts';
 import { type CallRules, createCallTracker, isOfCall } from './track-calls.ts';
 import { createWaitTracker } from './track-waits.ts';
@@ -49,7 +50,7 @@ export function createRunTracker(rules: CallRules) {
   function write(delta: string): RunPart[] {
     if (delta === '') return [];
     text.add(delta);
-    return [{ kind: 'text', step, delta }];
+    return [...piecesOfText(delta, PIECE)].map((piece) => ({ kind: 'text', step, delta: piece }));
   }
 
   function readReply({ content, reasoning, step: of_step, tool_calls = [], ...data }: DataOf<'message'>): RunPart[] {

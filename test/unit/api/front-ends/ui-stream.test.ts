@@ -130,6 +130,29 @@ describe('the message of a run', () => {
     expect((await typesOf(events, { max_turns: 2 })).filter((type) => type === 'tool-output-error')).toHaveLength(1);
   });
 
+  it('counts the calls of all rounds, and those before a fork, against the turn limit', async () => {
+    const round = (step: number, name: string) => [
+      modelCall(step),
+      message('assistant', '', { step, tool_calls: [call(`${step}-1`, name)] }),
+    ];
+    const two = [...round(1, 'add'), ...callEnds('1-1', 'add', 'a'), ...round(2, 'draw')];
+    const states = async (events: readonly NewEvent[]) =>
+      (await partsOf(events, { max_turns: 2 })).flatMap((part) => ('state' in part ? [part.state] : []));
+    expect(await states(two)).toEqual(['output-available', 'input-available']);
+    expect(await states([...two, ...callEnds('2-1', 'draw', 'b'), ...round(3, 'add')])).toEqual([
+      ...['output-available', 'output-available', 'output-error'],
+    ]);
+    expect(await states([status('running', 1), ...two])).toEqual(['output-available', 'output-error']);
+    expect(await states([status('running', 2), ...round(3, 'add')])).toEqual(['output-error']);
+  });
+
+  it('has a long text in pieces', async () => {
+    const long = 'a'.repeat(16 * 1024 + 1);
+    const events = [modelCall(1), message('assistant', long, { step: 1 }), ...completes()];
+    expect((await typesOf(events)).filter((type) => type === 'text-delta')).toHaveLength(2);
+    expect(await textsOf(events)).toEqual([long]);
+  });
+
   it('has what a person says to the run while it works', async () => {
     const events = [...ADDS, message('user', 'Faster!', { step: 2 }), modelCall(2), message('assistant', 'Ok', { step: 2 })];
     expect((await partsOf([...events, ...completes()])).slice(3)).toMatchObject([
@@ -198,6 +221,11 @@ describe('a run that waits', () => {
     expect(parts[2]).toMatchObject({ state: 'approval-requested', approval: { id: idOf('1-1') }, input: { a: 17 } });
     expect(metadata).toMatchObject({ status: 'waiting', event: FIRST + WAITS.length - 1 });
     expect((await listChunks(await framesOf(WAITS))).at(-1)).toMatchObject({ type: 'finish', finishReason: 'tool-calls' });
+  });
+
+  it('ends the message with the last event of the rest, so that nothing of it comes again', async () => {
+    const { metadata } = await messageOf(WAITS, { live: 2 });
+    expect(metadata).toMatchObject({ event: FIRST + WAITS.length - 1 });
   });
 
   it('continues the message after the approval, without what the page has', async () => {
@@ -334,6 +362,11 @@ describe('the end of a run', () => {
       { state: 'output-denied', approval: { approved: false, reason: 'Not called.' } },
       { state: 'output-error', errorText: 'Unknown.' },
     ]);
+  });
+
+  it('ends the waits of the run', async () => {
+    const events = [modelCall(1), log('rate_limited', 'Limited', { step: 1, wait_ms: 3000 }), status('halted', 1)];
+    expect((await partsOf(events)).filter(({ type }) => type === 'data-wait')).toMatchObject([{ data: { over: true } }]);
   });
 
   it('closes a call whose outcome nobody knows', async () => {
