@@ -2,9 +2,10 @@ import type { AttachmentOrder } from '../../contracts/attachments.ts';
 import type { ToolSpec } from '../../domain/definition.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { Answer } from '../../domain/questions.ts';
+import { isUuid } from '../../domain/uuid.ts';
 
 /** What a person wrote in a front end. */
-export interface SentMessage {
+interface SentMessage {
   /** The id that the front end gave it. */
   id: string;
   text: string;
@@ -45,7 +46,7 @@ export type FrontEndCommand =
 export const createCommandRefusal = (path: string, message: string) =>
   new AppError('invalid', message, { code: 'invalid_message', errors: [{ path, message }] });
 
-const OWN_FILE = /\/api\/attachments\/([0-9a-f-]{36})\/content(?:[?#]|$)/;
+const OWN_FILE = /\/api\/attachments\/([^/]+)\/content(?:[?#]|$)/;
 
 interface SentFile {
   url: string;
@@ -55,8 +56,8 @@ interface SentFile {
 
 /** Returns a file of a message as an order: one that was uploaded before, by its address, or one within the request. */
 export function parseFile({ url, name, media_type }: SentFile, path: string): AttachmentOrder {
-  const [, id] = OWN_FILE.exec(url) ?? [];
-  if (id) return { id };
+  const [, id = ''] = OWN_FILE.exec(url) ?? [];
+  if (isUuid(id)) return { id };
   if (/^data:[^,]*;base64,/.test(url)) return { name: name ?? 'file', data: url, ...(media_type ? { media_type } : {}) };
   throw createCommandRefusal(
     path,

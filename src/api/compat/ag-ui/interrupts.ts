@@ -20,7 +20,7 @@ const RECONCILIATION_SCHEMA = {
 };
 
 /** The id of an interrupt: of its call, of what is asked about it and, of a question, which one. */
-export const formatInterruptId = (task_id: string, { call_id, ask, question }: Pick<AskedCall, 'call_id' | 'ask' | 'question'>) =>
+const formatInterruptId = (task_id: string, { call_id, ask, question }: Pick<AskedCall, 'call_id' | 'ask' | 'question'>) =>
   [formatCallId(task_id, call_id), ask, ...(question ? [question.id] : [])].join(':');
 
 /** Returns an interrupt for a call that waits for a person. */

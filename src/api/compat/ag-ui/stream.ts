@@ -1,6 +1,6 @@
 import type { SseFrame } from '../../http/sse.ts';
 import { formatCallId } from '../call-ids.ts';
-import type { AskedCall, RunPart, RunUsage } from '../projection/parts.ts';
+import type { AskedCall, Receipt, RunPart, RunUsage } from '../projection/parts.ts';
 import { CAUGHT_UP, type RunRecord } from '../projection/read-record.ts';
 import type { CallRules } from '../projection/track-calls.ts';
 import { createRunTracker } from '../projection/track-run.ts';
@@ -21,6 +21,8 @@ export interface AgUiStream extends AgUiPlace, CallRules {
    * sent the prompt: it gets everything piece by piece.
    */
   resumed: boolean;
+  /** The receipt of the message that the client has sent with this request. */
+  receipt?: Receipt | undefined;
 }
 
 /**
@@ -29,7 +31,7 @@ export interface AgUiStream extends AgUiPlace, CallRules {
  * the record ended early, and the client has to connect again.
  */
 export async function* streamAgUi(record: RunRecord, stream: AgUiStream): AsyncGenerator<SseFrame> {
-  const { task_id, thread_id, run_id, earlier, resumed } = stream;
+  const { task_id, thread_id, run_id, earlier, resumed, receipt } = stream;
   const tracker = createRunTracker(stream);
   const events = createEvents(stream);
   const messages = createMessages(stream);
@@ -42,6 +44,7 @@ export async function* streamAgUi(record: RunRecord, stream: AgUiStream): AsyncG
   const finish = (parts: readonly RunPart[]) => listEndEvents(parts, { place, usage: subtractUsage(usage, usage_before) });
 
   yield { data: { type: 'RUN_STARTED', ...place, protocolVersion: PROTOCOL_VERSION } };
+  if (receipt) yield { data: { type: 'CUSTOM', name: 'perdura.receipt', value: receipt } };
   for await (const event of record) {
     if (event === CAUGHT_UP) {
       is_live = true;
@@ -106,8 +109,13 @@ function listEndEvents(parts: readonly RunPart[], { place, usage }: Ending): AgU
 /** A client adds up the usage of its runs, of which each has its own share of the task. */
 function subtractUsage(usage: RunUsage | null, before: RunUsage | null): RunUsage | null {
   if (!usage || !before) return usage;
-  const names = Object.keys(usage) as (keyof RunUsage)[];
-  return Object.fromEntries(names.map((name) => [name, usage[name] - before[name]])) as unknown as RunUsage;
+  return {
+    input_tokens: usage.input_tokens - before.input_tokens,
+    output_tokens: usage.output_tokens - before.output_tokens,
+    cache_read: usage.cache_read - before.cache_read,
+    cache_write: usage.cache_write - before.cache_write,
+    cost: usage.cost - before.cost,
+  };
 }
 
 function toTokenUsage(usage: RunUsage | null) {

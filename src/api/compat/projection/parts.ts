@@ -1,4 +1,6 @@
+import type { z } from 'zod';
 import type { Attachment } from '../../../contracts/attachments.ts';
+import type { Todo } from '../../../contracts/events.ts';
 import type { CallQuestion } from '../../../contracts/questions.ts';
 import type { TerminalStatus } from '../../../domain/statuses.ts';
 
@@ -36,18 +38,21 @@ export interface Wait {
   question?: CallQuestion | undefined;
 }
 
+/** Where a message of the person went, which is not part of the run: it waits, a run has taken it, or it was refused. */
+export interface Receipt {
+  id: string;
+  state: string;
+  task_id?: string | null;
+  step?: number | null;
+  reason?: string | null;
+}
+
 export interface RunUsage {
   input_tokens: number;
   output_tokens: number;
   cache_read: number;
   cache_write: number;
   cost: number;
-}
-
-export interface Todo {
-  id: string;
-  title: string;
-  status: string;
 }
 
 /** What an event of a run, or a message of its transcript, adds to the conversation that a front end shows. */
@@ -68,7 +73,7 @@ export type RunPart =
   | { kind: 'wait'; wait: Wait }
   | { kind: 'wait_over'; wait: Wait }
   | { kind: 'progress'; detail: string; call_id?: string | undefined; progress?: number | undefined; total?: number | undefined }
-  | { kind: 'todos'; todos: readonly Todo[] }
+  | { kind: 'todos'; todos: readonly z.output<typeof Todo>[] }
   | { kind: 'notice'; event: string; detail: string }
   | { kind: 'usage'; usage: RunUsage }
   /** The installation was restored: what was sent may be void. */

@@ -7,7 +7,7 @@ import type { RunPart } from './parts.ts';
 /** What the ledger has of a call. */
 export type RecordedCall = Pick<ToolCallRecord, 'call_id' | 'name' | 'approval' | 'status' | 'failed' | 'duration_ms'>;
 
-export interface RecordedTurn {
+interface RecordedTurn {
   /** The messages of the run itself, in the order of their steps and positions. */
   messages: readonly TranscriptMessage[];
   calls: readonly RecordedCall[];

@@ -161,7 +161,12 @@ export function createCallTracker({ client_tools, max_turns = Number.POSITIVE_IN
       const open = [...calls.values()].filter(({ state }) => state !== 'ended');
       if (open.some(({ state }) => state === 'planned' || state === 'running')) return null;
       return open.map(({ call_id, name, arguments: args, executor, state, detail, question }) => ({
-        ...{ call_id, name, arguments: args, executor, detail, question },
+        call_id,
+        name,
+        arguments: args,
+        executor,
+        detail,
+        question,
         ask: state as Ask,
       }));
     },

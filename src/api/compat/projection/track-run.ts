@@ -120,8 +120,10 @@ export function createRunTracker(rules: CallRules) {
   };
 }
 
-export type RunTracker = ReturnType<typeof createRunTracker>;
-
 const toUsage = ({ total_in, total_out, cache_read, cache_write, cost }: DataOf<'usage'>): RunUsage => ({
-  ...{ input_tokens: total_in, output_tokens: total_out, cache_read, cache_write, cost },
+  input_tokens: total_in,
+  output_tokens: total_out,
+  cache_read,
+  cache_write,
+  cost,
 });

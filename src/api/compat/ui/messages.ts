@@ -91,7 +91,8 @@ export function toAssistantMessage(
         return parts.push({ type: 'reasoning', id: `reasoning-${part.step}`, text: part.text, state: 'done' });
       case 'steer':
         return parts.push({
-          ...{ type: 'steering-message', id: `${task_id}-${part.id}` },
+          type: 'steering-message',
+          id: `${task_id}-${part.id}`,
           parts: [{ type: 'text', text: part.text }],
         });
       case 'call':

@@ -1,6 +1,6 @@
 import type { StoredEvent } from '../../../events/task-events.ts';
 import type { SseFrame } from '../../http/sse.ts';
-import type { EndStatus, RunPart } from '../projection/parts.ts';
+import type { EndStatus, Receipt, RunPart } from '../projection/parts.ts';
 import { CAUGHT_UP, type RunRecord } from '../projection/read-record.ts';
 import type { CallRules } from '../projection/track-calls.ts';
 import { createRunTracker } from '../projection/track-run.ts';
@@ -14,6 +14,8 @@ export interface UiStream extends UiPlace, CallRules {
   after: number;
   /** Metadata of the message, besides what the stream itself adds. */
   metadata?: Record<string, unknown> | undefined;
+  /** The receipt of the message that the client has sent with this request. */
+  receipt?: Receipt | undefined;
 }
 
 /** What `useChat` answers by sending a message again; everything else is answered elsewhere, while the stream stays open. */
@@ -27,13 +29,14 @@ const FINISH_REASONS: Record<EndStatus, string> = { completed: 'stop', failed: '
  * record ended early: nothing tells the client that the message is complete.
  */
 export async function* streamUiMessage(record: RunRecord, stream: UiStream): AsyncGenerator<SseFrame> {
-  const { task_id, after, metadata } = stream;
+  const { task_id, after, metadata, receipt } = stream;
   const tracker = createRunTracker(stream);
   const chunks = createChunks(stream);
   const isAtRest = () => tracker.findRest()?.every(({ ask }) => ANSWERED_BY_CHAT.includes(ask)) ?? false;
   let last = 0;
   let is_live = false;
   yield { data: { type: 'start', messageId: task_id, messageMetadata: { ...metadata, task_id } } };
+  if (receipt) yield { data: { type: 'data-receipt', id: receipt.id, data: receipt, transient: true } };
   for await (const event of record) {
     if (event === CAUGHT_UP) {
       is_live = true;

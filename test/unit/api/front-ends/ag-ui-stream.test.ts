@@ -89,6 +89,12 @@ describe('the run of a task', () => {
     ]);
   });
 
+  it('comes after the receipt of the message that it answers', async () => {
+    const receipt = { id: 'r7', state: 'started' };
+    const [, second] = await eventsOf(HELLO, { receipt });
+    expect(second).toEqual({ type: 'CUSTOM', name: 'perdura.receipt', value: receipt });
+  });
+
   it('marks the result of a failed call', async () => {
     const events = [...ASKS, ...callEnds('1-1', 'add', 'No such number', { failed: true }), ...completes()];
     expect((await messagesOf(events))[1]).toMatchObject({ content: 'No such number', metadata: { failed: true } });

@@ -177,6 +177,13 @@ describe('the message of a run', () => {
     });
   });
 
+  it('comes after the receipt of the message that it answers, which is not part of it', async () => {
+    const receipt = { id: 'r7', state: 'started' };
+    const [, second] = await listChunks(await framesOf(HELLO, { receipt }));
+    expect(second).toEqual({ type: 'data-receipt', id: 'r7', data: receipt, transient: true });
+    expect((await partsOf(HELLO, { receipt })).map(({ type }) => type)).toEqual(['step-start', 'text']);
+  });
+
   it('is valid for the AI SDK when a page sends it back', async () => {
     const messages = [await messageOf([...ADDS, ...completes()])];
     expect(await validateUIMessages({ messages })).toMatchObject([{ id: TASK_ID }]);
