@@ -9,6 +9,8 @@ interface TrackedCall extends PartCall {
   detail: string;
   question: AskedCall['question'];
   denied_by_person: boolean;
+  /** True if the run said that it does not make the call; its message follows. */
+  is_denied: boolean;
   /** What is known of the result before its text: the message of the tool follows its log event. Null: nothing. */
   result: Omit<PartResult, 'content'> | null;
 }
@@ -46,7 +48,15 @@ export function createCallTracker({ client_tools, max_turns = Number.POSITIVE_IN
   function add(step: number, call: Omit<PartCall, 'executor'>, executor?: Executor): RunPart[] {
     if (calls.has(call.call_id)) return [];
     const whole = { ...call, executor: executor ?? (client_tools.includes(call.name) ? 'client' : 'worker') };
-    calls.set(call.call_id, { ...whole, state: 'planned', detail: '', question: null, denied_by_person: false, result: null });
+    calls.set(call.call_id, {
+      ...whole,
+      state: 'planned',
+      detail: '',
+      question: null,
+      denied_by_person: false,
+      is_denied: false,
+      result: null,
+    });
     return [{ kind: 'call', step, call: whole }];
   }
 
@@ -54,27 +64,35 @@ export function createCallTracker({ client_tools, max_turns = Number.POSITIVE_IN
   function plan(step: number, requested: readonly Omit<PartCall, 'executor'>[]): RunPart[] {
     const left = Math.max(0, max_turns - turns);
     turns += Math.min(left, requested.length);
-    return requested.flatMap((call, index) => [
-      ...add(step, call),
-      ...(index < left ? [] : end(call.call_id, { content: DENIAL, denied: true })),
-    ]);
+    return requested.flatMap((call, index) => [...add(step, call), ...(index < left ? [] : deny(call.call_id, DENIAL))]);
   }
 
-  function end(call_id: string, { content, denied }: { content: string; denied: boolean }): RunPart[] {
+  function end(call_id: string): TrackedCall | null {
     const call = calls.get(call_id);
-    if (!call || call.state === 'ended') return [];
-    call.state = 'ended';
-    if (denied) return [{ kind: 'denied', call_id, content, by_person: call.denied_by_person }];
-    return [{ kind: 'result', result: { ...(call.result ?? { call_id, failed: false, files: [] }), content } }];
+    if (!call || call.state === 'ended') return null;
+    calls.set(call_id, { ...call, state: 'ended' });
+    return call;
+  }
+
+  function deny(call_id: string, content: string): RunPart[] {
+    const call = end(call_id);
+    return call ? [{ kind: 'denied', call_id, content, by_person: call.denied_by_person }] : [];
+  }
+
+  /** Adds the message of a tool, which ends its call. */
+  function readMessage(call_id: string, content: string): RunPart[] {
+    const { result = null, is_denied = false } = calls.get(call_id) ?? {};
+    if (is_denied) return deny(call_id, content);
+    // Without an event before, the message says why the call was left open.
+    if (!result) return leave(call_id, content);
+    return end(call_id) ? [{ kind: 'result', result: { ...result, content } }] : [];
   }
 
   /** Ends a call that the run left open. Nobody can decide about it any more. */
   function leave(call_id: string, content: string): RunPart[] {
-    const call = calls.get(call_id);
-    if (!call || call.state === 'ended') return [];
-    const was_asked = call.state === 'approval';
-    call.state = 'ended';
-    if (!was_asked) return [{ kind: 'result', result: { call_id, content, failed: true, files: [] } }];
+    const call = end(call_id);
+    if (!call) return [];
+    if (call.state !== 'approval') return [{ kind: 'result', result: { call_id, content, failed: true, files: [] } }];
     return [
       { kind: 'approval_decided', call_id, approved: false, message: content },
       { kind: 'denied', call_id, content, by_person: true },
@@ -103,10 +121,13 @@ export function createCallTracker({ client_tools, max_turns = Number.POSITIVE_IN
       case 'tool_result':
         return readResult(data);
       case 'tool_denied':
-        return end(call_id, { content: data.detail, denied: true });
-      case 'approval_requested':
+        Object.assign(calls.get(call_id) ?? {}, { is_denied: true });
+        return [];
+      case 'approval_requested': {
+        const added = add(step, data);
         park(call_id, 'approval', data);
-        return [...add(step, data), { kind: 'approval_requested', call_id }];
+        return [...added, { kind: 'approval_requested', call_id }];
+      }
       case 'approval_decided': {
         const call = calls.get(call_id);
         if (call) call.denied_by_person = data.decision === 'deny';
@@ -142,15 +163,14 @@ export function createCallTracker({ client_tools, max_turns = Number.POSITIVE_IN
   }: Extract<CallEvent, { event: 'tool_result' }>) {
     const call = calls.get(call_id);
     if (call) call.result = { call_id, failed, files, duration_ms };
-    return ran_at ? end(call_id, { content: result ?? '', denied: false }) : [];
+    // No message follows for a call that ran at the provider.
+    return ran_at ? readMessage(call_id, result ?? '') : [];
   }
 
   return {
     plan,
     read,
-    /** Adds the message of a tool, which ends its call. Without an event before, it says why the call was left open. */
-    readMessage: (call_id: string, content: string) =>
-      calls.get(call_id)?.result ? end(call_id, { content, denied: false }) : leave(call_id, content),
+    readMessage,
     /** Forgets the calls of the round before: all of them have ended. */
     beginRound: () => calls.clear(),
     countTurns(current_turn: number) {
