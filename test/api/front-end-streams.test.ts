@@ -46,6 +46,20 @@ async function withClientTool() {
   return openDoors(here, { start, client_tools: ['locate'] });
 }
 
+/** A body that breaks off after some frames, as that of a lost connection. */
+function breakAfter(body: ReadableStream<Uint8Array>, frames: number) {
+  let count = 0;
+  return body.pipeThrough(
+    new TransformStream<Uint8Array, Uint8Array>({
+      transform(frame, controller) {
+        count += 1;
+        if (count <= frames) controller.enqueue(frame);
+        else controller.error(new TypeError('network error'));
+      },
+    }),
+  );
+}
+
 const textsOf = (message: UIMessage | undefined) =>
   message?.parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])) ?? [];
 
@@ -108,6 +122,26 @@ describe('a page with the AI SDK', () => {
     await page.sendMessage({ text: 'Answer.' });
     expect(textsOf(page.lastMessage)).toEqual(['A whole answer.']);
     expect(page.status).toBe('ready');
+  });
+});
+
+describe('a page of the AI SDK whose connection breaks', () => {
+  it('has the whole answer once after it has connected again', async () => {
+    const workflow_id = await here.workflow();
+    here.model.script(says('One two three four five six.'));
+    const doors = openDoors(here, { start: (text) => here.prompt(workflow_id, text) });
+    let connections = 0;
+    const fetch = async (...asked: Parameters<typeof doors.ui>) => {
+      connections += 1;
+      const answer = await doors.ui(...asked);
+      return connections === 1 ? new Response(breakAfter(answer.body!, 4), answer) : answer;
+    };
+    const page = new UiPage({ transport: new DefaultChatTransport({ fetch }) });
+    await page.sendMessage({ text: 'Count.' });
+    expect([page.status, page.lastMessage?.id]).toEqual(['error', doors.getTask()]);
+    await page.resumeStream();
+    expect([page.status, textsOf(page.lastMessage)]).toEqual(['ready', ['One two three four five six.']]);
+    expect(page.messages).toHaveLength(2);
   });
 });
 
