@@ -114,6 +114,23 @@ describe('a page with the AI SDK', () => {
     expect(JSON.parse(here.model.requests.at(-1)!.messages.at(-1)!.content!)).toEqual(output);
   });
 
+  it('reports that it could not execute a call', async () => {
+    const doors = await withClientTool();
+    here.model.script(asks({ name: 'locate', args: { a: 7 } }), says('Then tell me.'));
+    const page: UiPage = new UiPage({
+      transport: new DefaultChatTransport({ fetch: doors.ui }),
+      sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithToolCalls,
+      onToolCall: ({ toolCall: { toolCallId } }) =>
+        void page.addToolOutput({ tool: 'locate', toolCallId, state: 'output-error', errorText: 'No signal' }),
+    });
+    await page.sendMessage({ text: 'Where am I?' });
+    await expect.poll(() => textsOf(page.lastMessage)).toEqual(['Then tell me.']);
+    expect(page.lastMessage?.parts[1]).toMatchObject({ state: 'output-error', errorText: 'No signal' });
+    expect(here.model.requests.at(-1)!.messages.at(-1)!.content).toContain('No signal');
+    const shown = toAssistantMessage(await transcriptOf(doors.getTask(), ['locate']), { task_id: doors.getTask(), toFileUrl });
+    expect(shown.parts).toEqual(JSON.parse(JSON.stringify(page.lastMessage?.parts)));
+  });
+
   it('shows a text once that the model began twice, while it is connected', async () => {
     const workflow_id = await here.workflow();
     here.model.script(breaksOff('Half an'), says('A whole answer.'));

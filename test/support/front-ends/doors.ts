@@ -37,7 +37,8 @@ export function openDoors(here: TestInstallation, { start, client_tools = [] }: 
     if (given.kind !== 'result') return;
     const { workflow_id } = await here.alice.ok(here.alice.get(`/api/tasks/${task_id}`));
     const { subject: key, login } = here.people.alice;
-    const outputs = [{ call_id: given.call_id, output: JSON.stringify(given.result) }];
+    const output = typeof given.result === 'string' ? given.result : JSON.stringify(given.result);
+    const outputs = [{ call_id: given.call_id, output, failed: given.failed }];
     await answerCalls(
       { store, engine: here.driver.engine },
       { task_id, workflow_id },
