@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { Attachment } from '../../../contracts/attachments.ts';
-import type { Todo } from '../../../contracts/events.ts';
+import type { Todo } from '../../../contracts/log-events.ts';
 import type { CallQuestion } from '../../../contracts/questions.ts';
 import type { TerminalStatus } from '../../../domain/statuses.ts';
 

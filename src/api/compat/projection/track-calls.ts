@@ -1,4 +1,5 @@
-import type { LogData, LogName } from '../../../contracts/events.ts';
+import type { LogData } from '../../../contracts/events.ts';
+import type { LogName } from '../../../contracts/log-events.ts';
 import { DENIAL, NOT_CALLED, OUTCOME_UNKNOWN } from '../../../domain/transcript.ts';
 import type { Ask, AskedCall, Executor, PartCall, PartResult, RunPart } from './parts.ts';
 

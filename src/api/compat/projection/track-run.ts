@@ -1,4 +1,5 @@
-import type { LogData, LogName, RunEvent } from '../../../contracts/events.ts';
+import type { LogData, RunEvent } from '../../../contracts/events.ts';
+import type { LogName } from '../../../contracts/log-events.ts';
 import { piecesOfText } from '../../../domain/pieces.ts';
 import { isTerminal } from '../../../domain/statuses.ts';
 import { createTextDigest, PIECE } from '../runs.ts';
