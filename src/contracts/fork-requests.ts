@@ -19,6 +19,14 @@ export const ForkRequest = z
           'and any other call is executed. `stub`: no tool is called. `live`: every call is executed',
       }),
     on_busy: z.enum(ON_BUSY).exclude(['steer']).optional(),
+    in_thread: z
+      .boolean()
+      .default(false)
+      .meta({
+        description:
+          "The fork becomes a turn of the source run's thread, beside the source, and the head of the thread. False: it is in no thread, " +
+          'and reads the turns before the source run',
+      }),
     changes: ForkChanges.optional(),
   })
   .meta({ id: 'ForkRequest', example: { from_step: 2, effects: 'recorded' } });
