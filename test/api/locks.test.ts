@@ -46,6 +46,8 @@ const CALLS: Record<string, string> = {
 
 /** Writers of events themselves: they lock no workflow, and share the task with other writers. */
 const WRITERS = ['append_text'];
+/** Locks the thread alone. */
+const OF_THREADS = ['import_turn'];
 
 /** What counts in budgets, after everything else of a run, by a call that two budgets apply to. */
 const COUNTING: Record<string, string> = {
@@ -57,7 +59,9 @@ it('knows every database function that locks a row', async () => {
   const { rows } = await watcher.query(
     `SELECT proname FROM pg_proc WHERE pronamespace = 'public'::regnamespace AND prosrc ~ 'FOR (NO KEY )?UPDATE' ORDER BY 1`,
   );
-  expect(rows.map(({ proname }) => proname)).toEqual([...Object.keys(CALLS), ...WRITERS, ...Object.keys(COUNTING)].sort());
+  expect(rows.map(({ proname }) => proname)).toEqual(
+    [...Object.keys(CALLS), ...WRITERS, ...OF_THREADS, ...Object.keys(COUNTING)].sort(),
+  );
 });
 
 describe('a writer of events and a function that settles the same task', () => {
