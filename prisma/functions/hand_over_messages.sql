@@ -18,7 +18,7 @@ BEGIN
     IF over.id IS NULL THEN
       SELECT * INTO over FROM tasks WHERE id = p_task;
       -- While the workflow is switched off, no task is next, but some may wait.
-      SELECT * INTO follower FROM tasks WHERE id = p_next OR (p_next IS NULL AND status = 'pending'
+      SELECT * INTO follower FROM tasks WHERE id = p_next OR (p_next IS NULL AND status = 'pending' AND NOT beside_lane
           AND coalesce(thread_id, workflow_id) = coalesce(over.thread_id, over.workflow_id))
         ORDER BY (on_busy = 'interrupt') DESC, lane_number NULLS FIRST, id LIMIT 1;
     END IF;
