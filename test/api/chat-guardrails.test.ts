@@ -52,7 +52,7 @@ it('withholds an answer that a guardrail blocks, with the reason', async () => {
   const { status, body } = await alice.post(`/api/agents/${agent_id}/chat`, { message: 'Tell me' });
   expect(status).toBe(200);
   const reason = "The guardrail sealed withheld the model's answer: it matches the forbidden pattern secret";
-  const [session, ...rest] = framesIn(String(body)).map(eventOf);
+  const [session, ...rest]: any[] = framesIn(String(body)).map(eventOf);
   expect(rest).toEqual([{ id: 2, type: 'error', message: reason }]);
   const { messages } = await alice.ok(alice.get(`/api/agents/${agent_id}/chat/sessions/${session.session_id}`));
   expect(messages).toMatchObject([{ role: 'user', error: reason }]);
