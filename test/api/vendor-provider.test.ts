@@ -8,7 +8,7 @@ let here: TestInstallation;
 let provider_id: string;
 beforeAll(async () => {
   vendor = await startVendorServer();
-  here = await startTestInstallation({ worker: false, env: { ANTHROPIC_API_URL: vendor.url } });
+  here = await startTestInstallation({ env: { ANTHROPIC_API_URL: vendor.url } });
   const { alice } = here;
   await alice.ok(alice.post('/api/tokens', { name: 'vendor-key', value: 'canary-vendor-key' }));
   const values = { name: 'vendor', provider_type: 'anthropic', api_key_token_name: 'vendor-key', default_model: 'claude-test' };
