@@ -22,7 +22,6 @@ import type {
   ModelLists,
   StepRequestBuilder,
 } from './ports.ts';
-import type { ChatServices } from './routes/chat.ts';
 import type { EvaluationServices } from './routes/evaluations.ts';
 import type { ScheduleServices } from './routes/scheduled-agents.ts';
 import type { TaskServices } from './routes/tasks.ts';
@@ -63,9 +62,6 @@ export interface Services extends Pick<TaskServices, 'findModelPrice'> {
   measureDisk(): Promise<{ free: number; total: number }>;
   /** The metrics of this process and of the installation. */
   metrics: readonly MetricsSource[];
-  replies: ChatServices['replies'];
-  stopReply: ChatServices['stopReply'];
-  guard: ChatServices['guard'];
   judge: Judge;
   /** Lets the runs try again that wait for a budget and fit it now. */
   wakeWaiting(): Promise<void>;

@@ -6,6 +6,7 @@ const ChatRequest = z
   .object({
     message: z.string().min(1),
     session_id: z.string().optional().meta({ description: 'Omit to start a new session' }),
+    tools: z.boolean().default(true).meta({ description: 'False: the agent answers without its tools' }),
   })
   .meta({ id: 'ChatRequest', example: { message: 'What can you do?' } });
 
@@ -22,7 +23,16 @@ export const ChatEvent = z
   .discriminatedUnion('type', [
     z.object({ type: z.literal('session'), session_id: Id, warnings: z.array(Warning).optional() }),
     z.object({ type: z.literal('delta'), content: z.string() }),
-    z.object({ type: z.literal('done'), usage: ChatUsage, message_id: Id, truncated: truncated.optional() }),
+    z.object({
+      type: z.literal('done'),
+      usage: ChatUsage,
+      message_id: Id,
+      truncated: truncated.optional(),
+      content: z.string().optional().meta({
+        description:
+          'The whole reply, if the deltas do not make it up: the connection to the model broke, and its second answer was another',
+      }),
+    }),
     z.object({ type: z.literal('error'), message: z.string() }),
   ])
   .meta({ id: 'ChatEvent', description: 'The `data` line of a frame; the `id` line counts from 1' });
@@ -46,7 +56,10 @@ export const ChatMessage = z
     content: z.string(),
     usage: ChatUsage.nullable(),
     truncated,
-    error: z.string().nullable().meta({ description: 'Of a user message: why it got no reply; null: it has one, or will' }),
+    error: z
+      .string()
+      .nullable()
+      .meta({ description: 'Of a user message: why it got no reply, or no whole one; null: it has one, or will' }),
     created_at: Timestamp,
   })
   .meta({ id: 'ChatMessage' });
@@ -75,7 +88,7 @@ export const chat = {
     tag,
     summary: 'Send a message and stream the reply',
     description:
-      'Server-sent events: session, delta …, done; or error if the model failed. The reply is finished and stored even if the client disconnects.',
+      'Server-sent events: session, delta …, done; or error if the model failed. The message is a run, with the tools of the agent. It is finished and stored even if the client disconnects or the server dies. While a tool call waits for an approval, the stream stays open.',
     params: AgentParams,
     body: ChatRequest,
     reply: ChatEvent,
@@ -103,12 +116,15 @@ export const chat = {
   stream: endpoint('GET /api/agents/{agent_id}/chat/sessions/{session_id}/stream', {
     operation: 'follow_chat_reply',
     tag,
-    summary: 'Follow the reply in progress',
+    summary: 'Follow a reply',
     description:
-      'The events of the request that sent the message, from the first one, or after the `Last-Event-ID`. Consecutive deltas may be joined; the id is then that of the last. Works on every server and for any number of readers. 204 if no reply is in progress. A reply that ended can be resumed with `Last-Event-ID` for a minute; later, read the session.',
+      'The events of the request that sent the message, from the first one, or after the `Last-Event-ID`. Works on every server, for any number of readers, and after the end of the reply: with `question_id`, for as long as the session is kept. `Last-Event-ID` is understood for a day after the end. 204 if no reply is in progress, and none is named.',
     params: SessionParams,
     query: z.object({
-      question_id: Id.optional().meta({ description: 'The user message whose reply to follow; without it, the one in progress' }),
+      question_id: Id.optional().meta({
+        description:
+          'The user message whose reply to follow; without it, the one in progress, or with `Last-Event-ID` the last one',
+      }),
     }),
     reply: ChatEvent,
     kind: 'events',
@@ -119,9 +135,9 @@ export const chat = {
     operation: 'stop_chat_reply',
     access: 'run',
     tag,
-    summary: 'Stop the reply that is being written',
+    summary: 'Stop the reply in progress',
     description:
-      'The text so far is stored as the reply and its stream ends with `done`; before the first word it ends with `error`. The stop is on record when it is answered: the server that writes the reply notices it within seconds. Does nothing if no reply is being written.',
+      'Halts the run in progress and those that wait for it. The text so far is stored as the reply and its stream ends with `done`; before the first word it ends with `error`. Does nothing if no reply is in progress.',
     params: SessionParams,
     reply: z.object({ status: z.literal('stop_requested'), session_id: Id }).meta({ id: 'ChatStop' }),
     refuses: [400, 403],
@@ -130,6 +146,7 @@ export const chat = {
     operation: 'delete_chat_session',
     tag,
     summary: 'Delete a session and all its messages',
+    description: 'A reply in progress is halted first.',
     params: SessionParams,
     refuses: [400, 403, 412],
   }),

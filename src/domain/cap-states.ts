@@ -15,9 +15,9 @@ export const BUDGET_SPENT = 'budget_spent';
 
 const isUsedUp = ({ spent, limit, is_short }: CapState) => spent >= limit || is_short;
 
-/** Throws 429 if a budget that refuses prompts is used up. */
-export function refuseIfSpent(caps: readonly CapState[], now: Date): void {
-  const cap = caps.find((one) => one.on_exhausted === 'refuse' && isUsedUp(one));
+/** Throws 429 if a budget that refuses prompts is used up; with `is_awaited`, because somebody waits for the answer, if any is. */
+export function refuseIfSpent(caps: readonly CapState[], now: Date, is_awaited = false): void {
+  const cap = caps.find((one) => (is_awaited || one.on_exhausted === 'refuse') && isUsedUp(one));
   if (!cap) return;
   const retry_after_s = Math.max(1, Math.ceil((Date.parse(cap.ends_at) - now.getTime()) / 1_000));
   throw new AppError('too_many', explainSpent(cap), { code: BUDGET_SPENT, retry_after_s });

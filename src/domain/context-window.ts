@@ -43,15 +43,3 @@ export function estimateTokens(text: string): number {
   }
   return Math.ceil(bytes / BYTES_PER_TOKEN);
 }
-
-/** Returns the latest messages that fit, in order, beginning with a user's message; the last message is always included. */
-export function latestThatFit<M extends { role: string; content: string }>(messages: readonly M[], tokens: number): M[] {
-  let remaining_tokens = tokens;
-  let from = messages.length - 1;
-  for (let index = from; index >= 0; index -= 1) {
-    remaining_tokens -= estimateTokens(messages[index]!.content) + MESSAGE_TOKENS;
-    if (remaining_tokens < 0) break;
-    if (messages[index]!.role === 'user') from = index;
-  }
-  return messages.slice(Math.max(0, from));
-}

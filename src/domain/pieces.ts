@@ -12,3 +12,6 @@ export function* piecesOfText(text: string, characters: number): Generator<strin
     yield text.slice(at, end);
   }
 }
+
+/** How long the pieces of a text are kept after the end of its run. Its whole messages are kept with the run. */
+export const DELTAS_KEPT_MS = 24 * 3_600_000;

@@ -1,7 +1,7 @@
 import type { AttachedFile } from './attachments.ts';
 import { SUMMARY_POSITION } from './compaction.ts';
 import { dropExtras } from './extras.ts';
-import type { TranscriptMessage } from './transcript.ts';
+import { storable, type TranscriptMessage } from './transcript.ts';
 
 /** A message of a turn before a run, with what its turn adds to it. */
 export interface EarlierMessage extends TranscriptMessage {
@@ -78,3 +78,8 @@ function toPlaced<M extends TranscriptMessage & { turn: number }>(message: M): M
     tool_calls: tool_calls?.map((call) => ({ ...call, call_id: toSentId(call.call_id) })) ?? null,
   };
 }
+
+const TITLE_CHARACTERS = 80;
+/** Returns the title of a thread that a message begins. */
+export const toThreadTitle = (message: string): string =>
+  storable([...message.trim()].slice(0, TITLE_CHARACTERS).join('').trim());

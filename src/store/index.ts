@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Guardrail } from '../contracts/guardrails.ts';
 import type { Provider } from '../contracts/providers.ts';
 import type { Skill } from '../contracts/skills.ts';
-import { mergeExchangeLimits, type PinnedGuardrail } from '../domain/definition.ts';
+import { mergeExchangeLimits } from '../domain/definition.ts';
 import { INSTALLATION } from '../domain/installation.ts';
 import type { Prisma } from '../generated/prisma/client.ts';
 import { toolsRole } from './database/as-tools-role.ts';
@@ -20,7 +20,6 @@ import { serviceKeyStore } from './people/service-keys.ts';
 import { agentStore } from './resources/agents.ts';
 import { alertStore } from './resources/alerts.ts';
 import { budgetStore } from './resources/budgets.ts';
-import { chatStore } from './resources/chat.ts';
 import { customToolStore } from './resources/custom-tools.ts';
 import { datasetStore } from './resources/datasets.ts';
 import { definitionStore } from './resources/definitions.ts';
@@ -36,6 +35,7 @@ import { workflowStore } from './resources/workflows.ts';
 import { attachmentStore } from './runs/attachments.ts';
 import { branchStore } from './runs/branches.ts';
 import { capStore } from './runs/caps.ts';
+import { chatStore } from './runs/chats.ts';
 import { continuityStore } from './runs/continuity.ts';
 import { conversationStore } from './runs/conversations.ts';
 import { cursorStore } from './runs/cursors.ts';
@@ -51,7 +51,7 @@ import { providerRates } from './runs/provider-rates.ts';
 import { runStore } from './runs/runs.ts';
 import { scoreStore } from './runs/scores.ts';
 import type { Publish } from './runs/settlement.ts';
-import { chatGuardrails, notJoinedByTag, unjoinedOfAgent, unjoinedOfWorkflow } from './runs/snapshots.sql.ts';
+import { notJoinedByTag, unjoinedOfAgent, unjoinedOfWorkflow } from './runs/snapshots.sql.ts';
 import { taskStore } from './runs/tasks.ts';
 import { threadMessageStore } from './runs/thread-messages.ts';
 import { threadStore } from './runs/threads.ts';
@@ -130,6 +130,8 @@ export function createStore({
   const createProviderStore = (on: Prisma.TransactionClient) =>
     resource<Provider>(on.provider, { noun: 'provider', has_tags: false });
   const listings = mcpListingStore({ pool, prisma, fingerprints, listOpened: connections.mcpServers.listOpened });
+  const workflows = workflowStore({ pool, prisma, granting });
+  const chats = chatStore(pool);
   const snapshot = (workflow_id: string, asker: Asker = {}) => findSnapshot(pool, workflow_id, { ...asker, admins: trusted });
   return {
     agents: agentStore({ prisma, listings, admins: trusted }),
@@ -147,7 +149,7 @@ export function createStore({
     },
     tokens: tokenStore({ pool, prisma, fingerprints }, keys),
     grants: grantStore({ prisma, keys, fingerprints }),
-    workflows: workflowStore({ pool, prisma, granting }),
+    workflows,
     versions: versionStore({ pool, prisma, snapshot, sealer: connections.mcpServers.sealer }),
     attachments: attachmentStore(prisma, pool),
     conversations: conversationStore({ pool, prisma }),
@@ -175,7 +177,7 @@ export function createStore({
     scheduledAgents: scheduleStore({ pool, prisma, keys }),
     alerts: alertStore({ pool, prisma }),
     budgets: budgetStore({ pool, prisma }),
-    chat: chatStore(prisma),
+    chats,
     webhooks: webhookStore({ pool, prisma }),
     webhookSecrets: webhookSecretStore({ pool, prisma }, keys),
     principals: principalStore(prisma),
@@ -198,9 +200,6 @@ export function createStore({
     threads: threadStore({ pool, prisma }),
     messages: threadMessageStore({ pool, keys, publish }),
     evaluations: evaluationStore({ pool, prisma, keys, snapshot }),
-    /** Returns the guardrails of a principal's workflows with an agent. They also apply in chats with it. */
-    chatGuardrails: (agent_id: string, owner: string) =>
-      rows<PinnedGuardrail>(pool, chatGuardrails({ agent_id, owner, admins: trusted })),
     /** Lists, as sentences, the resources that have a tag of an agent or workflow and still do not join it. */
     notJoined: async () =>
       (await rows<{ sentence: string }>(pool, notJoinedByTag({ admins: trusted }))).map(({ sentence }) => sentence),
@@ -211,8 +210,9 @@ export function createStore({
     },
     /** Lists the users of a record, as `agent name` or `workflow title`, limited to what the viewer may see. */
     usersOf: (table: Used, id: string, viewer: string) => listReferrers(prisma, { table, id }, viewer),
-    /** Deletes an agent with its memories and chats. */
+    /** Deletes an agent with its memories and chats. Throws if a reply of one is in progress. */
     async removeAgent(id: string): Promise<void> {
+      for (const workflow_id of await chats.listWorkflows(id)) await workflows.remove(workflow_id);
       await translateConstraintErrors('agent', prisma.agent.delete({ where: { id } }));
       await memories.forgetAgent(id);
     },

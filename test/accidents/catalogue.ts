@@ -181,7 +181,7 @@ export const ACCIDENTS: readonly Accident[] = [
     tests: tests(
       'test/api/lost-servers.test.ts',
       'each request with an Idempotency-Key creates one thing',
-      'a repeated chat request continues from the stored message',
+      'a repeated chat request finds the message that its lost server has stored',
     ),
   },
   {

@@ -8,7 +8,7 @@ import { until } from '../support/until.ts';
 let here: TestInstallation;
 let made: ReturnType<typeof openBudgets>;
 beforeAll(async () => {
-  here = await startTestInstallation({ worker: false });
+  here = await startTestInstallation();
   made = openBudgets(here);
 });
 beforeEach(async () => {

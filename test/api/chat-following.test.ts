@@ -8,7 +8,7 @@ import { createChatAgent, STOPPED, startHangingReply } from '../support/runs/han
 let here: TestInstallation;
 let agent_id: string;
 beforeAll(async () => {
-  here = await startTestInstallation({ worker: false });
+  here = await startTestInstallation();
   agent_id = await createChatAgent(here);
 });
 afterAll(() => here?.stop());

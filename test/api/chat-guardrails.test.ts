@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { eventOf, framesIn } from '../support/client.ts';
 import { shareInstallation, type TestInstallation } from '../support/installation.ts';
 import { says } from '../support/peers/model-server.ts';
 
 let here: TestInstallation;
 beforeAll(async () => {
-  here = await shareInstallation({ worker: false });
+  here = await shareInstallation();
 });
 afterAll(() => here.stop());
 
@@ -50,7 +51,9 @@ it('withholds an answer that a guardrail blocks, with the reason', async () => {
   here.model.script(says('The secret is out.'));
   const { status, body } = await alice.post(`/api/agents/${agent_id}/chat`, { message: 'Tell me' });
   expect(status).toBe(200);
-  expect(String(body)).not.toContain('secret is out');
-  expect(String(body)).toContain('The guardrail sealed withheld the answer: ');
-  expect(String(body)).not.toContain('"done"');
+  const reason = "The guardrail sealed withheld the model's answer: it matches the forbidden pattern secret";
+  const [session, ...rest]: any[] = framesIn(String(body)).map(eventOf);
+  expect(rest).toEqual([{ id: 2, type: 'error', message: reason }]);
+  const { messages } = await alice.ok(alice.get(`/api/agents/${agent_id}/chat/sessions/${session.session_id}`));
+  expect(messages).toMatchObject([{ role: 'user', error: reason }]);
 });

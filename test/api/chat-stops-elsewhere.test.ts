@@ -8,7 +8,7 @@ import { chatPath, createChatAgent, STOPPED, startHangingReply } from '../suppor
 let here: TestInstallation;
 let agent_id: string;
 beforeAll(async () => {
-  here = await startTestInstallation({ worker: false });
+  here = await startTestInstallation();
   agent_id = await createChatAgent(here);
 });
 afterAll(() => here?.stop());

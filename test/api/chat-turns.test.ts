@@ -8,7 +8,7 @@ import { until } from '../support/until.ts';
 let here: TestInstallation;
 let chat: string;
 beforeAll(async () => {
-  here = await startTestInstallation({ worker: false });
+  here = await startTestInstallation();
   const values = { name: 'scripted', provider_type: 'openai_compatible', base_url: here.model.url, default_model: 'scripted' };
   const { id: provider_id } = await here.alice.ok(here.alice.post('/api/providers', values));
   const { id } = await here.alice.ok(here.alice.post('/api/agents', { name: 'Ada', provider_id }));

@@ -7,7 +7,7 @@ import { until } from '../support/until.ts';
 let here: TestInstallation;
 let agent_id: string;
 beforeAll(async () => {
-  here = await startTestInstallation({ worker: false });
+  here = await startTestInstallation();
   agent_id = await agent();
 });
 afterAll(() => here?.stop());
@@ -40,15 +40,9 @@ async function chat(body: object, sent: Sent = {}) {
   const events: any[] = framesIn(await answer.text()).map(eventOf);
   return { answer, events, session_id: events[0]?.session_id as string };
 }
+/** The text that the deltas make up. */
+const textOf = (events: any[]) => events.map(({ content = '' }) => content).join('');
 const session = (id: string) => here.alice.ok(here.alice.get(`${path(agent_id)}/sessions/${id}`));
-
-it('reports a reply that is nothing but a tool call as an error, and stores no empty answer', async () => {
-  here.model.script(asks({ name: 'lookup', args: {} }));
-  const { events, session_id } = await chat({ message: 'Look it up.' });
-  expect(events.map(({ type }) => type)).toEqual(['session', 'error']);
-  expect(events.at(-1).message).toContain('called a tool');
-  expect((await session(session_id)).messages.filter(({ role }: any) => role === 'assistant')).toEqual([]);
-});
 
 it('asks no other provider if that of the agent does not exist', async () => {
   const provider_id = '0197a0c4-6b1e-7c3a-9f57-0d2c5a1be998';
@@ -77,7 +71,8 @@ it('streams session, deltas and done with ids from 1, and stores both messages',
   expect(answer.status).toBe(200);
   expect(answer.headers.get('content-type')).toContain('text/event-stream');
   expect(events.map(({ id }) => id)).toEqual(events.map((_, index) => index + 1));
-  expect(events.map(({ type }) => type)).toEqual(['session', 'delta', 'delta', 'delta', 'done']);
+  expect(new Set(events.map(({ type }) => type))).toEqual(new Set(['session', 'delta', 'done']));
+  expect(textOf(events)).toBe('Hello there, friend.');
   expect(events.at(-1)).toMatchObject({ usage: { prompt_tokens: 10, completion_tokens: 5 } });
   const stored = await session(session_id);
   expect(stored).toMatchObject({ agent_id, message_count: 2, title: 'Hi '.repeat(60).slice(0, 80).trim() });
@@ -114,19 +109,6 @@ it('sends the model the agent’s persona and the whole conversation, and no too
     ['user', 'And one?'],
   ]);
   expect(tools).toBeUndefined();
-});
-
-it('cuts the history to what the model’s window holds, oldest first', async () => {
-  const narrow = await agent({ context_window: 1_000 });
-  here.model.always(says('ok'));
-  const { session_id } = await chat({ message: `first ${'x'.repeat(1_500)}` }, { to: narrow });
-  await chat({ message: `second ${'x'.repeat(1_500)}`, session_id }, { to: narrow });
-  await chat({ message: 'third', session_id }, { to: narrow });
-  const sent = here.model.requests
-    .at(-1)!
-    .messages.slice(1)
-    .map(({ content }) => content!.split(' ')[0]);
-  expect(sent).toEqual(['second', 'ok', 'third']);
 });
 
 it('finishes and stores the reply of a client that has left', async () => {

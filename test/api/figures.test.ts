@@ -80,15 +80,16 @@ const toAlertEvent = (event: Row) => {
   const delivery_attempts = deliveries.reduce((sum, { attempts }) => sum + attempts, 0);
   return { id: event.id, value: event.value, threshold: event.threshold, delivery_attempts, deliveries };
 };
+const listTurns = (session: Row) =>
+  record.tasks
+    .filter(({ thread_id }) => thread_id === session.id)
+    .toSorted((one, other) => one.thread_turn - other.thread_turn);
 const toMessages = (session: Row) =>
-  record.chat_messages
-    .filter(({ session_id }) => session_id === session.id)
-    .toSorted((one, other) => (one.id < other.id ? -1 : 1))
-    .map(({ role, prompt_tokens, completion_tokens }) => ({
-      role,
-      ...(prompt_tokens === null ? {} : { usage: { prompt_tokens, completion_tokens } }),
-    }));
-const toSession = (session: Row) => ({ id: session.id, message_count: toMessages(session).length });
+  listTurns(session).flatMap(({ total_in, total_out }) => [
+    { role: 'user' },
+    { role: 'assistant', usage: { prompt_tokens: total_in, completion_tokens: total_out } },
+  ]);
+const toSession = (session: Row) => ({ id: session.id, message_count: 2 * listTurns(session).length });
 const toDataset = (dataset: Row) => ({
   id: dataset.id,
   item_count: record.dataset_items.filter(({ dataset_id }) => dataset_id === dataset.id).length,
@@ -120,10 +121,10 @@ const READS: Record<string, (person: Person) => Read[]> = {
       expected: { id, size: content.length },
     })),
   'GET /api/agents/{agent_id}/chat/sessions': (person) => [
-    list(`/api/agents/${person.agents[0]}/chat/sessions`, owned(record.chat_sessions, person).map(toSession)),
+    list(`/api/agents/${person.agents[0]}/chat/sessions`, owned(record.threads, person).map(toSession)),
   ],
   'GET /api/agents/{agent_id}/chat/sessions/{session_id}': (person) =>
-    owned(record.chat_sessions, person).map((session) => ({
+    owned(record.threads, person).map((session) => ({
       path: `/api/agents/${person.agents[0]}/chat/sessions/${session.id}`,
       expected: { ...toSession(session), messages: toMessages(session) },
     })),
@@ -221,7 +222,7 @@ const READS: Record<string, (person: Person) => Read[]> = {
       expected: record.webhook_deliveries.filter(({ task_id }) => task_id === id).map(toWebhook),
     })),
   'GET /api/tasks/workflow/{workflow_id}': (person) =>
-    person.workflows.map((id) =>
+    [...person.workflows, ...owned(record.threads, person).map(({ workflow_id }) => workflow_id)].map((id) =>
       list(
         `/api/tasks/workflow/${id}`,
         owned(record.tasks, person)

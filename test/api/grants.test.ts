@@ -410,7 +410,6 @@ describe('nothing that others made', () => {
     expect(snapshot?.skills).toHaveLength(joined);
     expect(snapshot?.guardrails).toHaveLength(joined);
     expect(snapshot?.not_joined).toHaveLength(joined ? 0 : 4);
-    expect(await world.core.store.chatGuardrails(agent_id, 'local:alice')).toHaveLength(joined);
     const report = await doctorChecks(world.core, world.driver).tags!();
     expect(report.includes(`knowledge source ${source.name} does not join the workflow ${id} of alice`)).toBe(!joined);
   });

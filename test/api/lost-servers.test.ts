@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { Client } from '../support/client.ts';
+import { type Client, eventOf, framesIn } from '../support/client.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { type Child, startApiProcess } from '../support/machine/processes.ts';
-import { hangs, says } from '../support/peers/model-server.ts';
+import { says } from '../support/peers/model-server.ts';
 import { until } from '../support/until.ts';
 
 let here: TestInstallation;
@@ -134,12 +134,12 @@ async function requestsOf(client: Client): Promise<Request[]> {
       made: `SELECT count(*) FROM workflows WHERE title = 'lost'`,
     },
     {
-      ...{ operation: 'create_thread', path: '/api/threads', body: { workflow_id: due, title: 'lost' } },
+      ...{ operation: 'create_thread', path: '/api/threads', body: { agent_id, title: 'lost' } },
       made: `SELECT count(*) FROM threads WHERE title = 'lost'`,
     },
     {
       ...{ operation: 'chat_with_agent', path: `/api/agents/${agent_id}/chat`, body: { message: 'Say it.' } },
-      made: `SELECT count(*) FROM chat_messages WHERE content = 'Say it.'`,
+      made: `SELECT count(*) FROM tasks WHERE prompt = 'Say it.'`,
     },
     {
       ...{ operation: 'restore_workflow_version', path: `/api/workflows/${due}/versions/1/restore`, body: { agent: 'copy' } },
@@ -220,13 +220,13 @@ async function chatPath(): Promise<string> {
   return `/api/agents/${agent_id}/chat`;
 }
 
-it('a repeated chat request continues from the stored message and has one reply', { timeout: 60_000 }, async () => {
+it('a repeated chat request finds the message that its lost server has stored, and has one reply', { timeout: 60_000 }, async () => {
   const first = await startApiProcess(here.setting);
   const { client } = first;
   const path = await chatPath();
   await client.post(path, { message: 'Hello.' });
   const [{ id: session_id }] = (await client.ok(client.get(`${path}/sessions`))) as any;
-  const made = `SELECT count(*) FROM chat_messages WHERE content = 'Continue.'`;
+  const made = `SELECT count(*) FROM tasks WHERE prompt = 'Continue.'`;
   const request = { operation: 'continue', path, body: { message: 'Continue.', session_id }, made };
   await loseServer(first, [request]);
 
@@ -236,20 +236,21 @@ it('a repeated chat request continues from the stored message and has one reply'
     expect(stored.message_count).toBe(stored.messages.length);
     return stored.messages.map(({ content }: { content: string }) => content);
   };
-  expect(await messages()).toEqual(['Hello.', 'Said once.', 'Continue.']);
+  await until('the reply', async () => (await messages()).length === 4);
   await here.core.database.pool.query(`UPDATE idempotency_keys SET created_at = created_at - interval '1 minute'`);
   const asked = here.model.requests.length;
-  for (const _ of ['resumed', 'replayed']) expect((await send(next.client, request)).body).toContain('"type":"done"');
+  for (const _ of ['found', 'replayed']) expect((await send(next.client, request)).body).toContain('"type":"done"');
   expect(await messages()).toEqual(['Hello.', 'Said once.', 'Continue.', 'Said once.']);
-  expect(here.model.requests.length).toBe(asked + 1);
+  expect(here.model.requests.length).toBe(asked);
   await next.api.end('SIGTERM');
 });
 
-it('a chat message is kept if its server is killed during the reply, and the session stays usable', {
+it('a reply continues if its server is killed: the message is answered, and the same request has the whole reply', {
   timeout: 60_000,
 }, async () => {
   const path = await chatPath();
-  here.model.script(hangs('Half a'), says('A whole one.'));
+  const release = Promise.withResolvers<void>();
+  here.model.script(says('Half a sentence, and then the rest.', { until: release.promise }), says('Another.'));
   const first = await startApiProcess(here.setting);
   const headers = { authorization: `Bearer ${first.token}`, 'content-type': 'application/json', 'idempotency-key': 'killed' };
   const order = { method: 'POST', headers, body: JSON.stringify({ message: 'Tell me.' }) };
@@ -262,14 +263,20 @@ it('a chat message is kept if its server is killed during the reply, and the ses
   const { api, client } = await startApiProcess(here.setting);
   const [{ id: session_id }] = (await client.ok(client.get(`${path}/sessions`))) as any;
   const stored = () => client.ok(client.get(`${path}/sessions/${session_id}`));
-  expect(await stored()).toMatchObject({ message_count: 1, messages: [{ role: 'user', content: 'Tell me.' }] });
+  const { messages, reply } = await stored();
+  expect([messages, reply]).toMatchObject([[{ role: 'user', content: 'Tell me.' }], { question_id: messages[0].id }]);
+  release.resolve();
+  const asked = here.model.requests.length;
   const again = await client.post(path, { message: 'Tell me.' }, { 'idempotency-key': 'killed' });
-  expect(again).toMatchObject({ status: 409, body: { code: 'reply_missing' } });
+  expect(again.status).toBe(200);
+  const events = framesIn(String(again.body)).map(eventOf) as any[];
+  expect(events.map(({ content = '' }) => content).join('')).toBe('Half a sentence, and then the rest.');
+  expect(events.at(-1)).toMatchObject({ type: 'done' });
   expect((await client.post(path, { message: 'Again, please.', session_id })).body).toContain('"type":"done"');
-  const roles = (await stored()).messages.map(({ role }: { role: string }) => role);
-  expect(roles).toEqual(['user', 'user', 'assistant']);
-  const asked = here.model.requests.at(-1)!.messages.map(({ content }) => content);
-  expect(asked).toEqual(['You are Ada.', 'Tell me.', 'Again, please.']);
+  expect((await stored()).messages.map(({ content }: { content: string }) => content)).toEqual([
+    ...['Tell me.', 'Half a sentence, and then the rest.', 'Again, please.', 'Another.'],
+  ]);
+  expect(here.model.requests.length).toBe(asked + 1);
   await api.end('SIGTERM');
 });
 

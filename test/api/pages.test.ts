@@ -180,7 +180,7 @@ it('gives each chat session once, when all were made in the same moment', async 
   here.model.always(says('ok'));
   const path = `/api/agents/${world.ids.agents}/chat`;
   for (let made = 0; made < ROWS; made += 1) expect((await here.alice.post(path, { message: 'Hello' })).status).toBe(200);
-  await here.sql(`UPDATE chat_sessions SET created_at = '2026-01-31T12:00:00Z'`);
+  await here.sql(`UPDATE threads SET created_at = '2026-01-31T12:00:00Z'`);
   const page = async (skip: number, limit: number) =>
     ((await here.alice.get(`${path}/sessions?skip=${skip}&limit=${limit}`)).body as unknown as Item[]).map(({ id }) => id);
   const all = await page(0, 1_000);

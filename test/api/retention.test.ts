@@ -70,9 +70,6 @@ const KEPT: Record<string, string> = {
   budget_waits: 'removed when their run has ended: test/temporal/budgets.test.ts',
   budgets: 'configuration',
   browser_sessions: 'removed when they expire: test/api/browser-sign-in.test.ts',
-  chat_messages: 'deleted by the owner of the chat',
-  chat_parts: 'removed a minute after their reply has ended: test/api/chat-following.test.ts',
-  chat_sessions: 'deleted by their owner',
   custom_tools: 'configuration',
   dataset_items: 'deleted by their owner',
   datasets: 'deleted by their owner',
@@ -122,12 +119,6 @@ async function madeAt(at: Date): Promise<void> {
   await aged.memory(at, 'session', await aged.workflow(at, true));
   const key = [uuid(), at];
   await aged.sql(`INSERT INTO idempotency_keys (principal, key, request_hash, created_at) VALUES ('p', $1, 'h', $2)`, ...key);
-  const chat_id = uuid();
-  await aged.sql(
-    `INSERT INTO chat_sessions (id, agent_id, owner, title, created_at, updated_at) VALUES ($1, $2, 'local:alice', 't', $3, $3)`,
-    ...[chat_id, home.agent_id, at],
-  );
-  await aged.sql(`INSERT INTO chat_messages (id, session_id, role, content) VALUES ($1, $1, 'user', 'c')`, chat_id);
 }
 
 type Snapshot = Record<string, { removable: string[]; rest: string[] }>;

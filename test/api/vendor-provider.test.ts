@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { framesIn } from '../support/client.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { startVendorServer, type VendorServer } from '../support/peers/vendor-server.ts';
+import { agentSays, spends, startVendorServer, type VendorServer } from '../support/peers/vendor-server.ts';
 
 let vendor: VendorServer;
 let here: TestInstallation;
 let provider_id: string;
 beforeAll(async () => {
   vendor = await startVendorServer();
-  here = await startTestInstallation({ worker: false, env: { ANTHROPIC_API_URL: vendor.url } });
+  here = await startTestInstallation({ env: { ANTHROPIC_API_URL: vendor.url } });
   const { alice } = here;
   await alice.ok(alice.post('/api/tokens', { name: 'vendor-key', value: 'canary-vendor-key' }));
   const values = { name: 'vendor', provider_type: 'anthropic', api_key_token_name: 'vendor-key', default_model: 'claude-test' };
@@ -46,19 +46,14 @@ describe('the vendor without a base_url', () => {
       here.alice.post('/api/agents', { name: 'chatty', provider_id, system_prompt: 'Be kind.' }),
     );
     const replyTo = async (body: object) => chatted((await here.alice.post(`/api/agents/${id}/chat`, body)).body as never);
+    vendor.script([...agentSays('Hello from a chat.'), spends(7, 4)], agentSays('Goodbye.'));
     const first = await replyTo({ message: 'Hi' });
     expect(first.text).toBe('Hello from a chat.');
-    expect(first.usage).toEqual({ prompt_tokens: 9, completion_tokens: 4 });
-    await replyTo({ message: 'And?', session_id: first.session_id });
-    const kept = (text: string) => [{ type: 'text', text, cache_control: { type: 'ephemeral' } }];
-    expect(vendor.chats.at(-1)).toMatchObject({
-      ...{ model: 'claude-test', system: kept('Be kind.'), stream: true },
-      messages: [
-        { role: 'user', content: kept('Hi') },
-        { role: 'assistant', content: 'Hello from a chat.' },
-        { role: 'user', content: kept('And?') },
-      ],
-    });
+    expect(first.usage).toEqual({ prompt_tokens: 12, completion_tokens: 4 });
+    const second = await replyTo({ message: 'And?', session_id: first.session_id });
+    expect(second.text).toBe('Goodbye.');
+    const sent = JSON.stringify(vendor.sessions.at(-1)!.events.filter(({ type }) => type === 'user.message'));
+    expect(sent).toMatch(/Hi.*Hello from a chat\..*And\?/);
     vendor.refuse({ status: 401 });
     expect((await replyTo({ message: 'Still there?' })).error).toContain("check the provider's stored key");
   });

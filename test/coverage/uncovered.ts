@@ -24,16 +24,6 @@ export const UNCOVERED: readonly Uncovered[] = [
     reason: 'An item that another request deletes between two statements.',
   },
   {
-    file: 'src/api/routes/chat.ts',
-    text: '(await store.chat.message(message_id))?.content ?? null',
-    reason: 'A session that is deleted while a stored reply of it is sent again.',
-  },
-  {
-    file: 'src/api/routes/chat.ts',
-    text: "content === null ? null : { id, data: { type: 'delta', content } }",
-    reason: 'A session that is deleted while a stored reply of it is sent again.',
-  },
-  {
     file: 'src/api/routes/custom-tools.ts',
     text: 'if (error instanceof ToolUnreachable) return { refusal: error.message };',
     reason: 'The processes that check arguments are busy, or end, at this moment.',

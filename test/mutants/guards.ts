@@ -63,9 +63,9 @@ export default [
   {
     id: 'guards/guardrails-of-others',
     file: 'src/store/runs/snapshots.sql.ts',
-    symbol: 'chatGuardrails',
-    text: 'AND w.agent_id = :agent_id AND w.owner = :owner',
-    replacement: 'AND w.agent_id = :agent_id AND :owner::text IS NOT NULL',
+    symbol: 'snapshotWorkflow',
+    text: 'o.agent_id = w.agent_id AND o.owner = w.owner AND',
+    replacement: 'o.agent_id = w.agent_id AND',
     harm: 'The guardrails of one user block the chats of another.',
     tests: [{ file: 'test/api/chat-guardrails.test.ts', name: 'keeps the chat of one user free' }],
   },

@@ -108,13 +108,4 @@ export default [
     harm: 'A lost worker makes an item run, and be paid for, twice.',
     tests: [{ file: 'test/temporal/evaluation-begins.test.ts', name: 'begins one run for an item' }],
   },
-  {
-    id: 'money/chat-stop-not-read',
-    file: 'src/chat/replies.ts',
-    symbol: 'chatReplies',
-    text: 'count > stops!',
-    replacement: 'false',
-    harm: 'A chat reply that was stopped continues, and is paid, if the notice to its server is lost.',
-    tests: [{ file: 'test/api/chat-stops-elsewhere.test.ts', name: 'although no notice reaches' }],
-  },
 ] satisfies Mutant[];

@@ -29,7 +29,6 @@ export const ROOMS = {
     tests: ['test/unit/egress/{rules,redirects,counted-fetch,places}.test.ts'],
   },
   webhooks: { files: ['src/egress/webhook-sender.ts'], tests: ['test/unit/egress/webhook-sender.test.ts'] },
-  chat: { files: ['src/chat/replies.ts'], tests: ['test/unit/chat/*.test.ts'] },
   dashboard: {
     files: ['src/dashboard/ui/{figures,json}.ts', 'src/dashboard/runs/run-state.ts'],
     tests: ['test/unit/{figures,json,run-state,dashboard-run-state}.test.ts'],

@@ -243,7 +243,7 @@ export function proposeValues(trial: Trial, known: Map<string, Row[]>, query: Qu
 const TABLES: Record<string, string> = {
   baseline_id: 'evaluations',
   except: 'tasks',
-  question_id: 'chat_messages',
+  session_id: 'threads',
 };
 
 /** Now and then the value of any row. */

@@ -120,8 +120,6 @@ export const EQUIVALENT: readonly Equivalent[] = [
         'append_texts',
         'compact_transcript',
         'wait_for_budget',
-        'behind_another',
-        'chat_guardrails',
       ],
       ...['measure_alerts', 'note_alerts', 'read_workload', 'recorded_calls_of_task', 'recorded_results', 'token_holders'],
       'tokens_of_run',

@@ -72,13 +72,14 @@ describe('after the clock was set back by a day', () => {
   it('the messages of a chat keep their order', async () => {
     const { alice } = here;
     const { agent_id } = await alice.ok(alice.get(`/api/workflows/${await here.workflow()}`));
-    const { chat } = here.core.store;
-    const question = { agent_id, owner: 'o', content: 'one' };
-    const session_id = await chat.ask(question);
-    await sql(`UPDATE chat_messages SET created_at = created_at + interval '1 day' WHERE session_id = $1`, session_id);
-    await chat.ask({ ...question, session_id, content: 'two' });
-    await chat.ask({ ...question, session_id, content: 'three' });
-    expect((await chat.messages(session_id)).map(({ content }) => content)).toEqual(['one', 'two', 'three']);
+    const path = `/api/agents/${agent_id}/chat`;
+    here.model.script(says('1.'), says('2.'), says('3.'));
+    const opened = await alice.post(path, { message: 'one' });
+    const session_id = /"session_id":"([^"]+)"/.exec(String(opened.body))![1]!;
+    await sql(`UPDATE tasks SET created_at = created_at + interval '1 day' WHERE thread_id = $1`, session_id);
+    for (const message of ['two', 'three']) expect((await alice.post(path, { message, session_id })).body).toContain('"done"');
+    const { messages } = await alice.ok(alice.get(`${path}/sessions/${session_id}`));
+    expect(messages.map(({ content }: { content: string }) => content)).toEqual(['one', '1.', 'two', '2.', 'three', '3.']);
   });
 
   it('a due time is served although it was recorded as missed while the clock was ahead', async () => {

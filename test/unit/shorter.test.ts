@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { findCompactionCut, sinceSummary } from '../../src/domain/compaction.ts';
-import { estimateTokens, latestThatFit } from '../../src/domain/context-window.ts';
+import { estimateTokens } from '../../src/domain/context-window.ts';
 import { resolveContextWindow } from '../../src/domain/resolve-window.ts';
 import type { TranscriptMessage } from '../../src/domain/transcript.ts';
 import { shorterAsTsv } from '../../src/domain/tsv.ts';
@@ -42,19 +42,6 @@ it('knows windows by the name of a model, after what the provider is set to and 
   expect(resolveContextWindow(null, by)).toEqual({ tokens: 9, from: 'default' });
   expect(resolveContextWindow('gpt-4.1', { set: 50, named: 7, fallback: 9 })).toEqual({ tokens: 50, from: 'provider' });
   expect(estimateTokens('é'.repeat(4))).toBe(2);
-});
-
-it('keeps the latest messages that fit, from one of the user’s on', () => {
-  const say = (role: string, content: string) => ({ role, content });
-  const talk = [
-    say('user', 'x'.repeat(400)),
-    say('assistant', 'y'.repeat(40)),
-    say('user', 'z'),
-    say('assistant', 'w'),
-    say('user', 'v'),
-  ];
-  expect(latestThatFit(talk, 60).map(({ content }) => content[0])).toEqual(['z', 'w', 'v']);
-  expect(latestThatFit(talk, 0).map(({ content }) => content[0])).toEqual(['v']);
 });
 
 const message = (step: number, position: number, kind: TranscriptMessage['kind'], size = 40): TranscriptMessage => ({

@@ -31,8 +31,8 @@ export const getOwnDataset = ({ datasets }: Pick<Store, 'datasets'>) =>
 export const getOwnSchedule = ({ scheduledAgents }: Pick<Store, 'scheduledAgents'>) =>
   getOwn({ noun: 'scheduled agent', find: scheduledAgents.find, getOwner: ({ owner }) => owner });
 
-export const getOwnSession = ({ chat }: Pick<Store, 'chat'>) =>
-  getOwn({ noun: 'chat session', find: chat.find, getOwner: ({ owner }) => owner });
+export const getOwnSession = ({ chats }: Pick<Store, 'chats'>) =>
+  getOwn({ noun: 'chat session', find: chats.find, getOwner: ({ owner }) => owner });
 
 export const getOwnThread = ({ threads }: Pick<Store, 'threads'>) =>
   getOwn({ noun: 'thread', find: threads.find, getOwner: ({ owner }) => owner });

@@ -129,7 +129,7 @@ export async function createRunWorkflow(
 const API_TURNS = 50;
 
 /** Streams the events of a run from its beginning. */
-export const streamRunEvents = ({ following }: CompatServices, run: CompatRun, signal: AbortSignal) =>
+export const streamRunEvents = ({ following }: Pick<CompatServices, 'following'>, run: CompatRun, signal: AbortSignal) =>
   follow(following, { ...run, after: 0 }, signal);
 
 const hashText = (text: string) => createHash('sha256').update(text, 'utf16le').digest('hex');
@@ -181,8 +181,16 @@ export async function getDefinition({ store }: CompatServices, { task_id }: Comp
   return store.definitions.get(definition_hash);
 }
 
-/** Streams everything that a run's model writes. Sent text is not kept: a stream may be slow, and its text long. */
-export async function* streamModelText(services: CompatServices, run: CompatRun, signal: AbortSignal): AsyncGenerator<string> {
+/**
+ * Streams everything that a run's model writes, apart from what a guardrail withheld. Sent text is not kept: a stream may be slow, and its
+ * text long.
+ */
+export async function* streamModelText(
+  services: Pick<CompatServices, 'following'>,
+  run: CompatRun,
+  signal: AbortSignal,
+): AsyncGenerator<string> {
+  let is_withheld = false;
   let has_text = false;
   /** Digests of the messages sent so far, and the number of them that have arrived again since the stream was reset. */
   const sent_digests: string[] = [];
@@ -203,7 +211,9 @@ export async function* streamModelText(services: CompatServices, run: CompatRun,
       again = 0;
       reset = true;
     }
-    if (type === 'message' && data.role === 'assistant') {
+    // The message behind it is the reason, which is the error of the run.
+    if (type === 'log' && data.event === 'guardrail_blocked') is_withheld = true;
+    if (type === 'message' && data.role === 'assistant' && !is_withheld) {
       const { content } = data;
       const digest = hashText(content);
       if (again !== null && sent_digests[again] === digest) {

@@ -8,9 +8,11 @@ import { isUuid } from '../../domain/uuid.ts';
 import type { RowFilter } from '../../store/database/resource.ts';
 import type { Store } from '../../store/index.ts';
 import type { StoredAgent } from '../../store/resources/agents.ts';
+import type { Dispatch } from '../../temporal/start/orders.ts';
 import { builtinSpecs } from '../../tools/builtin/index.ts';
 import { listGuardErrors, listGuardWarnings } from '../checks/agent-guards.ts';
 import { listFallbackErrors, listFallbackWarnings } from '../checks/fallbacks.ts';
+import { haltAll } from '../checks/halts.ts';
 import { listHostedToolErrors } from '../checks/hosted-tools.ts';
 import { findAgentModel, listModelWarnings } from '../checks/model-warnings.ts';
 import type { LimitChecks } from '../checks/priced-limits.ts';
@@ -23,9 +25,12 @@ import type { Api } from '../http/mount.ts';
 
 interface Services {
   store: Store;
+  dispatch: Pick<Dispatch, 'halt'>;
   builtin_tools: BuiltinTool[];
   dollar_limits: LimitChecks;
 }
+
+const HALTING = 'The chats with this agent are being halted; repeat the request in a moment';
 
 const REFERENCES = {
   provider_id: 'provider',
@@ -35,11 +40,21 @@ const REFERENCES = {
   knowledge_source_ids: 'knowledgeSource',
 } as const;
 
-export function agentRoutes(api: Api, { store, builtin_tools, dollar_limits }: Services, shared_write: SharedWrite): void {
+export function agentRoutes(
+  api: Api,
+  { store, dispatch, builtin_tools, dollar_limits }: Services,
+  shared_write: SharedWrite,
+): void {
   const list = ({ tag, tags, ...filter }: RowFilter) =>
     store.agents.list(filter, toTagFilter([tag, ...(tags?.split(',') ?? [])]));
   mountCrud(api, agents, {
-    store: { ...store.agents, remove: store.removeAgent },
+    store: {
+      ...store.agents,
+      async remove(id) {
+        await haltAll(dispatch, () => store.chats.listLive({ agent_id: id }), HALTING);
+        await store.removeAgent(id);
+      },
+    },
     list,
     shared_write,
     async check(values, caller, { id }) {

@@ -1,24 +1,27 @@
-import { v7 as uuid } from 'uuid';
-import type { ChatReplies } from '../../chat/replies.ts';
-import type { NumberedEvent, StoredText } from '../../chat/reply-record.ts';
 import type { Agent } from '../../contracts/agents.ts';
-import { type ChatEvent, type ChatMessage, chat } from '../../contracts/chat.ts';
+import { type ChatEvent, chat } from '../../contracts/chat.ts';
 import type { Warning } from '../../contracts/common.ts';
-import { AppError, conflict, notFound } from '../../domain/errors.ts';
+import { BUDGET_SPENT } from '../../domain/cap-states.ts';
+import { AppError, notFound, unprocessable } from '../../domain/errors.ts';
+import { DELTAS_KEPT_MS } from '../../domain/pieces.ts';
+import { isTerminal } from '../../domain/statuses.ts';
+import { toThreadTitle } from '../../domain/thread.ts';
+import type { FollowSource } from '../../events/follow.ts';
 import type { Caller } from '../../identity/caller.ts';
 import type { Store } from '../../store/index.ts';
+import type { Dispatch } from '../../temporal/start/orders.ts';
+import { haltAll } from '../checks/halts.ts';
 import { getOwnSession } from '../checks/owned.ts';
+import { streamChatReply } from '../compat/chat-stream.ts';
+import { createRunWorkflow } from '../compat/runs.ts';
 import { type Api, mount } from '../http/mount.ts';
-import type { LateFrame, SseFrame } from '../http/sse.ts';
+import type { SseFrame } from '../http/sse.ts';
 import { toReply } from '../http/validate.ts';
 
-export interface ChatServices {
+interface Services {
   store: Store;
-  replies: Pick<ChatReplies, 'start' | 'follow'>;
-  /** Notifies the process that writes the reply of a session of a recorded stop. The notice may be lost. */
-  stopReply(session_id: string): void;
-  /** Checks a text against the guardrails before anything is stored; throws to refuse it. */
-  guard(text: string, agent: Agent, caller: Caller): Promise<void>;
+  dispatch: Dispatch;
+  following: FollowSource;
 }
 
 interface SessionPlace {
@@ -26,130 +29,182 @@ interface SessionPlace {
   session_id: string;
 }
 
-/** The place of the reply, which an Idempotency-Key refers to. */
-interface ReplyPlace {
+/** The place of a message, which an Idempotency-Key refers to. `warnings` are about budgets. */
+interface QuestionPlace {
   session_id: string;
   question_id: string;
-  message_id: string;
+  workflow_id?: string;
+  warnings?: Warning[];
 }
 
-export function chatRoutes(api: Api, { store, replies, stopReply, guard }: ChatServices): void {
+/** A message that no model can be asked about, and why. It is not stored. */
+interface RefusedQuestion {
+  session_id: string;
+  question_id: null;
+  refusal: string;
+  warnings?: never;
+}
+
+export function chatRoutes(api: Api, services: Services): void {
+  const { store, dispatch } = services;
   const getAgent = async (id: string): Promise<Agent> => {
     const agent = await store.agents.find(id);
     if (!agent) throw notFound('agent', id);
     return agent;
   };
-  const getSession = getAgentSession(store);
+  /** Throws 404 if the agent or the session is unknown, 403 if the session is someone else's, 400 if it is with another agent. */
+  const getSession = async ({ agent_id, session_id }: SessionPlace, caller: Caller) => {
+    await getAgent(agent_id);
+    const session = await getOwnSession(store)(session_id, caller);
+    if (session.agent_id === agent_id) return session;
+    throw new AppError('invalid', 'This chat session is with a different agent', { code: 'session_of_other_agent' });
+  };
+  const getDetail = async ({ params }: { params: SessionPlace }, caller: Caller) => {
+    const session = await getSession(params, caller);
+    return { ...session, ...(await store.chats.listMessages(session.id)) };
+  };
 
   mount(api, chat.sessions, async ({ params: { agent_id }, query }, caller) => {
     await getAgent(agent_id);
-    return store.chat.list({ ...query, agent_id, owner: caller.key });
+    return store.chats.list({ ...query, agent_id, owner: caller.key });
   });
-  const getDetail = async ({ params }: { params: SessionPlace }, caller: Caller) => {
-    await getAgent(params.agent_id);
-    const session = await getSession(params, caller);
-    return { ...session, ...(await store.chat.talk(session.id)) };
-  };
   mount(api, chat.session, getDetail);
   mount(
     api,
     chat.remove,
     async ({ params }, caller) => {
-      await getAgent(params.agent_id);
-      await store.chat.remove((await getSession(params, caller)).id);
+      const { id: session_id, workflow_id } = await getSession(params, caller);
+      await haltAll(dispatch, () => store.chats.listLive({ session_id }), HALTING);
+      await store.workflows.remove(workflow_id);
     },
     { current: async (input, caller) => toReply(chat.session.reply, await getDetail(input, caller)) },
   );
   mount(api, chat.stop, async ({ params }, caller) => {
-    await getAgent(params.agent_id);
     const { id: session_id } = await getSession(params, caller);
-    await store.chat.noteStop(session_id);
-    stopReply(session_id);
+    for (const task_id of await store.chats.listLive({ session_id })) await dispatch.halt(task_id);
     return { status: 'stop_requested' as const, session_id };
   });
-  mount(api, chat.stream, async ({ params, query: { question_id }, last_event_id, signal }, caller) => {
-    await getAgent(params.agent_id);
-    const { id: session_id } = await getSession(params, caller);
+  mount(api, chat.stream, async ({ params, query, last_event_id, signal }, caller) => {
+    const session = await getSession(params, caller);
     const seen = last_event_id && /^\d{1,9}$/.test(last_event_id) ? Number(last_event_id) : 0;
-    const followed_id = await store.chat.findFollowed(session_id, { question_id, ended: seen > 0 });
-    return followed_id === null ? null : toFrames(replies.follow({ session_id, question_id: followed_id, seen }, signal));
+    const question_id = query.question_id ?? (await store.chats.findFollowed(session.id, seen > 0));
+    const task = question_id === null ? null : await store.tasks.find(question_id);
+    if (query.question_id && task?.thread_id !== session.id) throw notFound('message of this session', query.question_id);
+    if (!task) return null;
+    const { workflow_id, status, completed_at } = task;
+    const place = { session_id: session.id, workflow_id, task_id: task.id };
+    const frames = numberFrames(streamChatReply(services, place, signal), { seen });
+    if (!isTerminal(status) || seen === 0) return frames;
+    return Date.parse(completed_at!) < Date.now() - DELTAS_KEPT_MS ? refuseNumber(seen) : withoutEmpty(frames);
   });
-  mount(api, chat.send, async ({ params: { agent_id }, body: { message, session_id }, once, warnings }, caller) => {
-    const agent = await getAgent(agent_id);
-    if (session_id !== undefined) await getSession({ agent_id, session_id }, caller);
-    await guard(message, agent, caller);
-    const question = { session_id, agent_id, owner: caller.key, content: message };
-    const { value: reply_place, replayed: again } = await once(async (id = uuid()): Promise<ReplyPlace> => {
-      // The two are made together, so that the ids of two concurrent questions have the same order as the messages.
-      const message_id = uuid();
-      return { session_id: await store.chat.ask({ id, ...question }), question_id: id, message_id };
-    });
-    // The reply starts only after the key is tied to it, so that the key never produces a second one.
-    return numberFrames(
-      again ? await loadStoredReply(store, reply_place) : replies.start({ agent, caller, ...reply_place }),
-      warnings,
-    );
-  });
+  mount(
+    api,
+    chat.send,
+    async ({ params: { agent_id }, body: { message, session_id, tools }, once, warnings, signal }, caller) => {
+      const session = session_id === undefined ? null : await getSession({ agent_id, session_id }, caller);
+      const agent = session ? null : await getAgent(agent_id);
+      const { value: place } = await once(async (reserved_id): Promise<QuestionPlace | RefusedQuestion> => {
+        const asked_before = reserved_id ? await store.tasks.find(reserved_id) : null;
+        if (asked_before) return toPlace({ ...asked_before, task_id: asked_before.id });
+        const order = {
+          task_id: reserved_id,
+          workflow_id: session?.workflow_id ?? (await createRunWorkflow(store, agent!, { caller, remember: 'thread' })),
+          thread_id: session?.id ?? 'new',
+          owner: caller.key,
+          owner_login: caller.login,
+          access_token: caller.access_token,
+          service_key_id: caller.service_key?.id,
+          prompt: message,
+          ...(tools ? {} : { without_tools: true as const }),
+          is_awaited: true as const,
+          trigger: 'chat',
+        };
+        try {
+          const accepted = await dispatch.prompt(order);
+          return toPlace(accepted, accepted.warnings);
+        } catch (error) {
+          const refusal = getModelRefusal(error);
+          const refused_session = session ?? (await createSession(store, order, caller));
+          return { session_id: refused_session.id, question_id: null, refusal };
+        }
+      });
+      const all_warnings = [...warnings, ...(place.warnings ?? [])];
+      const events = place.question_id === null ? refuse(place) : streamChatReply(services, await findRun(store, place), signal);
+      return numberFrames(events, { warnings: all_warnings });
+    },
+  );
 }
 
-/** Replays a stored reply. Its text is loaded when it is sent. */
-async function loadStoredReply(
-  store: Store,
-  { session_id, message_id }: ReplyPlace,
-): Promise<AsyncIterable<ChatEvent | StoredText>> {
-  const message = await store.chat.message(message_id);
-  if (!message)
-    throw conflict(
-      'The reply to the first request with this Idempotency-Key is not stored: it is on its way, or its model failed',
-      'reply_missing',
-    );
-  const { usage, truncated } = message;
-  return streamStoredReply(store, {
-    session_id,
-    message_id,
-    truncated,
-    usage: usage!,
-  });
+const toPlace = (
+  { thread_id, task_id, workflow_id }: { thread_id: string | null; task_id: string; workflow_id: string },
+  warnings: readonly string[] = [],
+): QuestionPlace => ({
+  session_id: thread_id!,
+  question_id: task_id,
+  workflow_id,
+  warnings: warnings.map((message) => ({ path: 'message', message })),
+});
+
+/** Returns the run that answers a message. An earlier version has tied keys to messages without a workflow. */
+async function findRun(store: Store, { session_id, question_id: task_id, ...known }: QuestionPlace) {
+  const workflow_id = known.workflow_id ?? (await store.tasks.find(task_id))?.workflow_id;
+  if (!workflow_id) throw notFound('chat session', session_id);
+  return { session_id, task_id, workflow_id };
 }
 
-type StoredReply = Pick<ChatMessage, 'truncated'> & { usage: NonNullable<ChatMessage['usage']> };
+/**
+ * Returns why no model can be asked: the agent's provider does not exist, or a budget is used up. For a chat, that is a failure of its
+ * model. Throws every other refusal, with the name that the prompt has in a chat.
+ */
+function getModelRefusal(error: unknown): string {
+  if (!(error instanceof AppError)) throw error;
+  if (error.kind === 'conflict' || error.code === BUDGET_SPENT) return error.message;
+  if (error.kind !== 'unprocessable' || !error.errors) throw error;
+  const errors = error.errors.map(({ path, message }) => ({ path: path === 'prompt' ? 'message' : path, message }));
+  throw unprocessable(errors, error.code);
+}
 
-async function* streamStoredReply(
+const createSession = (
   store: Store,
-  { session_id, message_id, usage, truncated }: Omit<ReplyPlace, 'question_id'> & StoredReply,
-): AsyncGenerator<ChatEvent | StoredText> {
+  { workflow_id, prompt }: { workflow_id: string; prompt: string },
+  { key: owner, login: owner_login }: Caller,
+) => store.threads.create({ workflow_id, title: toThreadTitle(prompt), metadata: {}, pinned: false, owner, owner_login });
+
+async function* refuse({ session_id, refusal: message }: RefusedQuestion): AsyncGenerator<ChatEvent> {
   yield { type: 'session', session_id };
-  yield { load: async () => (await store.chat.message(message_id))?.content ?? null };
-  yield { type: 'done', usage, message_id, ...(truncated ? { truncated } : {}) };
+  yield { type: 'error', message };
 }
 
-/** Numbers the frames. The first frame is the session, with the warnings about the request. */
-async function* numberFrames(
-  events: AsyncIterable<ChatEvent | StoredText>,
-  warnings: readonly Warning[],
-): AsyncGenerator<SseFrame | LateFrame> {
-  let last = 0;
-  for await (const data of events) {
-    const id = ++last;
-    if ('load' in data) yield async () => toDelta(id, await data.load());
-    else yield { id, data: data.type === 'session' && warnings.length > 0 ? { ...data, warnings } : data };
+interface Numbering {
+  /** The number of the last event that the reader has. */
+  seen?: number;
+  /** Sent with the session. */
+  warnings?: readonly Warning[];
+}
+
+async function* numberFrames(events: AsyncIterable<ChatEvent>, { seen = 0, warnings = [] }: Numbering): AsyncGenerator<SseFrame> {
+  let id = 0;
+  for await (const event of events) {
+    id += 1;
+    if (id > seen) yield { id, data: event.type === 'session' && warnings.length > 0 ? { ...event, warnings } : event };
   }
 }
 
-async function* toFrames(events: AsyncIterable<NumberedEvent>): AsyncGenerator<SseFrame | LateFrame> {
-  for await (const { id, event } of events)
-    yield 'load' in event ? async () => toDelta(id, await event.load()) : { id, data: event };
+/** Returns null for frames of which there is none: the reader has all of them. */
+async function withoutEmpty(frames: AsyncGenerator<SseFrame>): Promise<AsyncGenerator<SseFrame> | null> {
+  const first = await frames.next();
+  if (first.done) return null;
+  return (async function* () {
+    yield first.value;
+    yield* frames;
+  })();
 }
 
-const toDelta = (id: number, content: string | null): SseFrame | null =>
-  content === null ? null : { id, data: { type: 'delta', content } };
+const HALTING = 'The reply of this session is being halted; repeat the request in a moment';
 
-/** Throws 404 if the session is unknown, 403 if it is someone else's, 400 if it is with another agent. */
-const getAgentSession =
-  (store: Store) =>
-  async ({ agent_id, session_id }: SessionPlace, caller: Caller) => {
-    const session = await getOwnSession(store)(session_id, caller);
-    if (session.agent_id !== agent_id)
-      throw new AppError('invalid', 'This chat session is with a different agent', { code: 'session_of_other_agent' });
-    return session;
-  };
+const PIECES_GONE =
+  'The pieces of this reply are no longer kept, so that it cannot be continued; read the session, or follow it without Last-Event-ID';
+
+async function* refuseNumber(seen: number): AsyncGenerator<SseFrame> {
+  yield { id: seen + 1, data: { type: 'error', message: PIECES_GONE } satisfies ChatEvent };
+}

@@ -5,6 +5,7 @@ import type { Store } from '../../store/index.ts';
 import type { WiredWorkflow } from '../../store/resources/workflows.ts';
 import type { Schedules } from '../../temporal/client/schedules.ts';
 import type { Dispatch } from '../../temporal/start/orders.ts';
+import { haltAll } from '../checks/halts.ts';
 
 type Status = WorkflowSummary['status'];
 
@@ -40,9 +41,6 @@ interface Services {
   schedules: Schedules;
 }
 
-const HALTING_MS = 10_000;
-const LOOK_EVERY_MS = 100;
-
 /** Prepares the deletion of a workflow: 409 if it has schedules or a run in progress; `force` removes and halts them. */
 export async function prepareDeletion(
   { store, dispatch, schedules }: Services,
@@ -69,18 +67,7 @@ export async function prepareDeletion(
     await schedules.remove(schedule.id);
     await store.scheduledAgents.remove(schedule.id);
   }
-  const halted = new Set<string>();
-  const until = performance.now() + HALTING_MS;
-  for (let live_ids = await live(); live_ids.length > 0; live_ids = await live()) {
-    if (performance.now() > until)
-      throw conflict('The runs of this workflow are being halted; repeat the request in a moment', 'workflow_running');
-    // A new prompt may arrive in the meantime.
-    for (const task_id of live_ids.reverse().filter((id) => !halted.has(id))) {
-      halted.add(task_id);
-      await dispatch.halt(task_id);
-    }
-    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
-  }
+  await haltAll(dispatch, live, 'The runs of this workflow are being halted; repeat the request in a moment');
 }
 
 const formatNames = (schedules: { name: string }[]) =>

@@ -599,6 +599,8 @@ export type ChatEvent =
       message_id: string;
       /** The reply ended at the output limit of the model */
       truncated?: boolean;
+      /** The whole reply, if the deltas do not make it up: the connection to the model broke, and its second answer was another */
+      content?: string;
     }
   | {
       type: 'error';
@@ -613,7 +615,7 @@ export type ChatMessage = {
   usage: ChatUsage | null;
   /** The reply ended at the output limit of the model */
   truncated: boolean;
-  /** Of a user message: why it got no reply; null: it has one, or will */
+  /** Of a user message: why it got no reply, or no whole one; null: it has one, or will */
   error: string | null;
   /** ISO 8601, UTC */
   created_at: string;
@@ -630,6 +632,8 @@ export type ChatRequest = {
   message: string;
   /** Omit to start a new session */
   session_id?: string;
+  /** False: the agent answers without its tools */
+  tools?: boolean;
 };
 
 export type ChatSession = {
@@ -5741,7 +5745,7 @@ export interface Operations {
     };
     reply: ChatSessionDetail;
   };
-  /** Follow the reply in progress */
+  /** Follow a reply */
   'GET /api/agents/{agent_id}/chat/sessions/{session_id}/stream': {
     input: {
       path: {
@@ -5751,7 +5755,7 @@ export interface Operations {
         session_id: string;
       };
       query?: {
-        /** The user message whose reply to follow; without it, the one in progress */
+        /** The user message whose reply to follow; without it, the one in progress, or with `Last-Event-ID` the last one */
         question_id?: string;
       };
     };
@@ -6919,7 +6923,7 @@ export interface Operations {
     };
     reply: ChatEvent;
   };
-  /** Stop the reply that is being written */
+  /** Stop the reply in progress */
   'POST /api/agents/{agent_id}/chat/sessions/{session_id}/stop': {
     input: {
       path: {

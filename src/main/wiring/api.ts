@@ -23,9 +23,7 @@ import type { Resources } from '../resources.ts';
 import { stateSource } from '../worker-port.ts';
 import { createBrowserSignIn } from './browser-sign-in.ts';
 import { createBundleBuilder } from './bundles.ts';
-import { createChatReplies } from './chat-replies.ts';
 import { createChecks } from './checks.ts';
-import { createChatGuard } from './guardrails.ts';
 import { createKnowledgeService } from './knowledge.ts';
 import { getApiSettings } from './limits.ts';
 import { createMcpProbe } from './mcp-probe.ts';
@@ -36,9 +34,6 @@ import { createModelLists } from './model-lists.ts';
 import { argumentFitter } from './parsers.ts';
 import { createFirePorts } from './runs/index.ts';
 import { createStepRequestBuilder } from './step-requests.ts';
-
-/** How long chat replies may take to end when the service stops. */
-const CHAT_GRACE_MS = 5_000;
 
 interface ApiOptions {
   resources: Resources;
@@ -55,9 +50,6 @@ export async function openApi(
   const { setting, store, bus, runner, identify, authorityOf, mayStart } = core;
   const { config } = setting;
   const caps = createCaps({ caps: store.caps, raise: driver.engine.raise });
-  const replies = resources.hold(createChatReplies(core, caps), (it) => it.close(CHAT_GRACE_MS));
-  // Sessions and tasks share one id format, so the halt notice for a task reaches every API process, too.
-  resources.hold(bus.onHalt(replies.stop), (end) => end());
   const changes = resources.hold(createChangeReaders({ bus, findOwner: store.workflows.findOwner }), (it) => it.close());
   const services = {
     store,
@@ -80,12 +72,6 @@ export async function openApi(
     sendMessage: createMessageSender(core),
     measureDisk: () => measureDisk(config.PERDURA_HOME),
     metrics: [core.meters.text, stateSource(core, driver)],
-    replies,
-    stopReply(session_id: string) {
-      replies.stop(session_id);
-      bus.halt(session_id);
-    },
-    guard: createChatGuard(core),
     judge: core.judge,
     admitBytes: core.quotas.admitBytes,
     wakeWaiting: caps.wake,

@@ -1,10 +1,7 @@
-import type { ChatServices } from '../../api/routes/chat.ts';
 import type { Definition } from '../../domain/definition.ts';
-import { unprocessable } from '../../domain/errors.ts';
 import { findJsonText } from '../../domain/json-answers.ts';
 import { holdsBack, type Judge } from '../../guardrails/judge.ts';
 import type { DispatchOptions } from '../../temporal/start/dispatch.ts';
-import type { SharedServices } from '../core.ts';
 
 /** Returns the reason why the guardrails of a run refuse a prompt; null if they accept it. */
 export const createPromptCheck =
@@ -20,11 +17,3 @@ export const createOutputGuards = (judge: Judge) => ({
   listOutputErrors: async ({ output_schema }: Definition, text: string, owner: string) =>
     output_schema ? judge.listOutputErrors(output_schema, findJsonText(text), owner) : [],
 });
-
-/** Refuses a chat message that the caller's workflows with this agent would refuse as a prompt. */
-export const createChatGuard =
-  ({ store, judge }: Pick<SharedServices, 'store' | 'judge'>): ChatServices['guard'] =>
-  async (text, agent, caller) => {
-    const refusal = await judge.findRefusal(await store.chatGuardrails(agent.id, caller.key), text, caller.key);
-    if (refusal) throw unprocessable([{ path: 'message', message: refusal.message }], refusal.code);
-  };

@@ -5,7 +5,7 @@ import { toDeadlines } from '../../runtimes/bounded.ts';
 import type { RuntimeOptions } from '../../runtimes/select.ts';
 import type { SharedServices } from '../core.ts';
 
-/** Returns the options with which runs and chats of this installation select their runtimes. */
+/** Returns the options with which runs of this installation select their runtimes. */
 export const getRuntimeOptions = ({ setting, egress }: Pick<SharedServices, 'setting' | 'egress'>): RuntimeOptions => ({
   default_runtime: setting.default_runtime,
   fetch: egress.providers.fetch,
@@ -22,7 +22,7 @@ interface Windowed {
   > | null;
 }
 
-/** Returns the context window of a run's or a chat's model; `named`: what was named for its provider and the model. */
+/** Returns the context window of a run's model; `named`: what was named for its provider and the model. */
 export const getContextWindow =
   ({ setting }: Pick<SharedServices, 'setting'>) =>
   ({ model, provider }: Windowed, named?: NamedWindow | null): ContextWindow =>
@@ -32,7 +32,7 @@ export const getContextWindow =
       fallback: setting.config.DEFAULT_CONTEXT_WINDOW,
     });
 
-/** Finds the context window of a chat's model or of a run that is on record, with the size that its endpoint named. */
+/** Finds the context window of a run that is on record, with the size that its endpoint named. */
 export const windowFinder =
   (core: Pick<SharedServices, 'setting' | 'store'>) =>
   async (of: Windowed): Promise<ContextWindow> => {

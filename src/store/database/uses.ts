@@ -1,11 +1,12 @@
 import type { PrismaClient } from '../../generated/prisma/client.ts';
 
 /**
- * The columns that refer to a table's records: as one id, as a list of ids, or as the field `key` of a list of objects, which counts only
+ * The columns that refer to a table's records, except in records `without` some values: as one id, as a list of ids, or as the field `key` of a list of objects, which counts only
  * while an evaluation is `running`.
  */
 const USES = {
-  agent: [{ by: 'workflow', column: 'agent_id' }],
+  // Chats are deleted with their agent.
+  agent: [{ by: 'workflow', column: 'agent_id', without: { single_use: true, remember: 'thread' } }],
   provider: [
     { by: 'agent', column: 'provider_id' },
     { by: 'agent', column: 'fallbacks', key: 'provider_id' },
@@ -75,7 +76,7 @@ export async function listReferrers(
 function whereUsed(use: (typeof USES)[Used][number], id: string): object {
   if ('key' in use)
     return { ...('running' in use ? { status: 'running' } : {}), [use.column]: { array_contains: [{ [use.key]: id }] } };
-  return { [use.column]: 'list' in use ? { has: id } : id };
+  return { [use.column]: 'list' in use ? { has: id } : id, ...('without' in use ? { NOT: use.without } : {}) };
 }
 
 interface Counted {

@@ -25,20 +25,6 @@ export const reserveAside = statement(
   `SELECT reserve_budgets(:reservation::uuid, :reservation::uuid, false, ${OF_TASK}, ${AMOUNTS}) AS answer FROM tasks t WHERE t.id = :task_id`,
 );
 
-export const reserveForChat = statement(
-  'reserve_for_chat',
-  ['reservation', 'question_id', 'owner', 'service_key_id', 'agent_id', ...EXPECTED, 'lease_seconds'],
-  `SELECT reserve_budgets(:reservation::uuid, :question_id::uuid, false, :owner, :service_key_id::uuid, :agent_id::uuid, NULL, NULL,
-      ${AMOUNTS}) AS answer`,
-);
-
-/** Counts what a chat's reply has used; `cost` is null if nobody knows it. */
-export const spendForChat = statement(
-  'spend_for_chat',
-  ['reservation', 'owner', 'service_key_id', 'agent_id', 'cost', 'tokens'],
-  `SELECT spend_budgets(:reservation::uuid, :owner, :service_key_id::uuid, :agent_id::uuid, NULL, NULL, :cost::float8, :tokens::float8) AS is_capped`,
-);
-
 export const releaseReservation = statement(
   'release_reservation',
   ['reservation'],

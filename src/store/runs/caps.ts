@@ -6,14 +6,6 @@ import * as sql from './caps.sql.ts';
 /** How long a reservation counts after it was last prolonged, in seconds. */
 const LEASE_SECONDS = 30;
 
-/** A question of a chat, and who pays for its answer. */
-export interface ChatPayer {
-  question_id: string;
-  owner: string;
-  service_key_id: string | null;
-  agent_id: string;
-}
-
 /** The outcome of a reservation; null: no budget applies. */
 export type ReserveAnswer = { blocked: BlockingCap; warnings?: never } | { blocked?: never; warnings: CapWarning[] } | null;
 
@@ -51,15 +43,6 @@ export function capStore(pool: Queryable) {
     /** Reserves a call that a run makes apart from its steps. */
     reserveAside: (call: ExpectedCall & { reservation: string; task_id: string }) =>
       reserve(sql.reserveAside({ ...call, lease_seconds })),
-    reserveForChat: (call: ExpectedCall & ChatPayer & { reservation: string }) =>
-      reserve(sql.reserveForChat({ ...call, lease_seconds })),
-    /** Counts what a chat's reply has used. If its cost is null, nobody knows it, and what was reserved counts. */
-    async spendForChat(
-      { question_id: _, ...payer }: ChatPayer,
-      use: { reservation: string; cost: number | null; tokens: number },
-    ): Promise<void> {
-      await row(pool, sql.spendForChat({ ...payer, ...use }));
-    },
     async release(reservation: string): Promise<void> {
       await row(pool, sql.releaseReservation({ reservation }));
     },

@@ -119,11 +119,13 @@ export interface AskedOfRun extends ToolChoices {
   call_settings?: SetCallSettings | undefined;
   /** Tools whose calls the client executes. */
   client_tools?: ToolSpec[] | undefined;
+  /** True if it has none of the agent's tools. */
+  without_tools?: true | undefined;
 }
 
 /** Freezes a snapshot. Keys are sorted, so that equal content has an equal hash. */
-export function pinDefinition(
-  {
+export function pinDefinition(snapshot: Snapshot, overrides: AskedOfRun = {}): Definition {
+  const {
     workflow,
     agent,
     provider,
@@ -134,9 +136,7 @@ export function pinDefinition(
     knowledge_source_ids,
     fallback_providers,
     ...without
-  }: Snapshot,
-  overrides: AskedOfRun = {},
-): Definition {
+  } = overrides.without_tools ? leaveOutTools(snapshot) : snapshot;
   const { not_joined, tools_left_out } = without;
   if (agent.provider_id && !provider) throw providerMissing(agent.name);
   refuseMissingServer(agent, mcp_servers);
@@ -182,6 +182,15 @@ export function pinDefinition(
     ...pinFallbacks({ workflow, agent, provider, fallback_providers }),
   };
 }
+
+/** Returns a snapshot whose agent has no tools. Its guards stay: a fork may give the run tools again. */
+const leaveOutTools = ({ agent, ...snapshot }: Snapshot): Snapshot => ({
+  ...snapshot,
+  agent: { ...agent, builtin_tools: [], tool_definitions: [], required_mcp_servers: [] },
+  tools: [],
+  mcp_servers: [],
+  tools_left_out: [],
+});
 
 /** Pins the agent's own fallbacks, or else those of its provider. One whose provider is missing is reported when a run would use it. */
 function pinFallbacks({

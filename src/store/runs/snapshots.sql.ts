@@ -5,6 +5,10 @@ import { MOST, PRESENT, SPENT_OF } from './caps-parts.ts';
 const isJoinedByTag = (row: string, owner: string) =>
   `(${row}.created_by = ${owner} OR ${row}.created_by = ANY (:admins::text[]))`;
 
+/** True if guardrail `g` belongs to a workflow. */
+const isGuardOf = (workflow: string) =>
+  `(g.id::text = ANY (${workflow}.guardrail_ids) OR g.tags && ${workflow}.guardrail_tags AND ${isJoinedByTag('g', `${workflow}.owner`)})`;
+
 /** Resources that have a tag of agent `a`, were created by someone else, and are not named by id. */
 const NOT_JOINED_AGENT = `
     SELECT 'mcp_server_tags' AS path, 'mcp_server_ids' AS ids, 'MCP server ' || m.name AS sentence FROM mcp_servers m
@@ -64,7 +68,7 @@ const CAP_STATES = `coalesce((SELECT jsonb_agg(jsonb_build_object('budget_id', b
 
 /**
  * Returns everything that a run of a workflow uses. Anyone could create a resource with a tag, so a tag joins only those of the
- * owner or an administrator.
+ * owner or an administrator. A chat has a workflow without settings, so the guardrails of its owner's workflows with the agent apply.
  */
 export const snapshotWorkflow = statement(
   'snapshot_workflow',
@@ -89,8 +93,8 @@ export const snapshotWorkflow = statement(
         WHERE s.id::text = ANY (w.skill_ids) OR s.tags && w.skill_tags AND ${isJoinedByTag('s', 'w.owner')}), '[]') AS skills,
       coalesce((SELECT jsonb_agg(jsonb_build_object('name', g.name, 'guardrail_type', g.guardrail_type, 'config', g.config)
           ORDER BY array_position(w.guardrail_ids, g.id::text) NULLS LAST, g.id) FROM guardrails g
-        WHERE g.enabled AND (g.id::text = ANY (w.guardrail_ids) OR g.tags && w.guardrail_tags
-          AND ${isJoinedByTag('g', 'w.owner')})), '[]') AS guardrails,
+        WHERE g.enabled AND (${isGuardOf('w')} OR w.single_use AND w.remember = 'thread' AND EXISTS (
+          SELECT 1 FROM workflows o WHERE o.agent_id = w.agent_id AND o.owner = w.owner AND ${isGuardOf('o')}))), '[]') AS guardrails,
       coalesce((SELECT jsonb_agg(k.id ORDER BY array_position(a.knowledge_source_ids, k.id::text) NULLS LAST, k.id)
         FROM knowledge_sources k WHERE k.id::text = ANY (a.knowledge_source_ids) OR k.tags && a.knowledge_tags
           AND ${isJoinedByTag('k', 'a.created_by')}), '[]') AS knowledge_source_ids,
@@ -109,12 +113,4 @@ export const partsOfFork = statement(
   `SELECT to_jsonb(w) AS workflow, (SELECT to_jsonb(p) FROM providers p WHERE p.id = :provider_id::uuid) AS provider,
       coalesce((SELECT jsonb_agg(to_jsonb(t)) FROM custom_tools t WHERE t.id = ANY (:custom_tool_ids::uuid[])), '[]') AS tools
     FROM workflows w WHERE w.id = :workflow_id`,
-);
-
-export const chatGuardrails = statement(
-  'chat_guardrails',
-  ['agent_id', 'owner', 'admins'],
-  `SELECT DISTINCT ON (g.id) g.name, g.guardrail_type, g.config FROM guardrails g
-    JOIN workflows w ON g.id::text = ANY (w.guardrail_ids) OR g.tags && w.guardrail_tags AND ${isJoinedByTag('g', 'w.owner')}
-    WHERE g.enabled AND w.agent_id = :agent_id AND w.owner = :owner ORDER BY g.id`,
 );

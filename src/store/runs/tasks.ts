@@ -4,6 +4,7 @@ import type { BudgetLimits } from '../../domain/budget.ts';
 import type { ContinuityDecision, PlaceOnRecord } from '../../domain/continuity.ts';
 import type { TodoItem } from '../../domain/progress.ts';
 import { TERMINAL_STATUSES } from '../../domain/statuses.ts';
+import { toThreadTitle } from '../../domain/thread.ts';
 import { storable } from '../../domain/transcript.ts';
 import { isUuid } from '../../domain/uuid.ts';
 import { createTaskEvents, type NewEvent } from '../../events/task-events.ts';
@@ -219,7 +220,7 @@ function toTaskValues(task: NewTask, { created_at, keys }: { created_at: Date; k
   return {
     task: JSON.stringify(toTaskRow(task, { definition_hash, created_at, keys })),
     receipt: task.receipt ? JSON.stringify(task.receipt) : null,
-    new_thread: task.place?.is_new ? JSON.stringify({ title: toTitle(task.prompt) }) : null,
+    new_thread: task.place?.is_new ? JSON.stringify({ title: toThreadTitle(task.prompt) }) : null,
     definition: body,
     config: config && JSON.stringify(config),
     version_id: uuid(),
@@ -269,10 +270,6 @@ function toTaskRow(
 
 /** Returns bytes as Postgres reads them from JSON. */
 export const toBytea = (bytes: Uint8Array) => `\\x${Buffer.from(bytes).toString('hex')}`;
-
-const TITLE_CHARACTERS = 80;
-/** Returns the title of a thread that a message begins. */
-const toTitle = (message: string) => storable([...message.trim()].slice(0, TITLE_CHARACTERS).join('').trim());
 
 const EXCERPT = 200;
 

@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { DELTAS_KEPT_MS } from '../../domain/pieces.ts';
 import { toFirstUuid } from '../../domain/uuid.ts';
 import { type Database, inTransaction, onlyRow, type Queryable, row, rows } from '../database/database.ts';
 import { KEPT_MS as KEYS_KEPT_MS } from '../database/idempotency.ts';
@@ -28,8 +29,6 @@ const START: SweepPlace = { at: new Date(0), id: '00000000-0000-0000-0000-000000
 
 /** Events per batch, unless one task has more. */
 const EVENTS = 5_000;
-/** Deltas are only needed while their text is being streamed, and by readers who return soon. */
-const DELTAS_KEPT_MS = 24 * 3_600_000;
 /** The time that a file without a task is kept: its prompt may be on its way. */
 const UNUSED_ATTACHMENTS_KEPT_MS = 24 * 3_600_000;
 const DELTAS_PLACE = 'deltas_removed_until';

@@ -4,8 +4,8 @@ import { STORED_BYTES, STORED_BYTES_OF } from '../people/quotas.sql.ts';
 import { CALL_DEFINITION } from '../resources/definitions.sql.ts';
 
 /**
- * The rights of the role that calls tools, by table. It has none to access tokens of callers and schedules, webhook secrets and
- * chats, and none to change agents, providers, tokens or grants.
+ * The rights of the role that calls tools, by table. It has none to access tokens of callers and schedules and
+ * webhook secrets, and none to change agents, providers, tokens or grants.
  */
 const PRIVILEGES: Record<string, readonly string[]> = {
   // Needed at the start: the schema, the check of the keys, and the mark of a restore.

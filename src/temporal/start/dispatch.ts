@@ -154,9 +154,12 @@ export function createDispatch({
   }
 
   /** Refuses a new run if a budget above it is used up. A request that is repeated may have created its task before. */
-  async function admitCaps({ task_id }: { task_id: string }, { caps }: Snapshot): Promise<void> {
+  async function admitCaps(
+    { task_id, is_awaited }: Pick<TaskOrder<PromptOrder>, 'task_id' | 'is_awaited'>,
+    { caps }: Snapshot,
+  ): Promise<void> {
     try {
-      refuseIfSpent(caps, new Date());
+      refuseIfSpent(caps, new Date(), is_awaited);
     } catch (error) {
       if (!(await store.tasks.find(task_id))) throw error;
     }

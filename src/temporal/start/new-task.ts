@@ -13,6 +13,8 @@ export interface PromptOrder extends AskedOfRun, Pick<NewTask, 'prompt_parts' | 
   owner_login: string;
   prompt: string;
   on_busy?: string | undefined;
+  /** True if a person waits for the answer: if a budget is used up, the prompt is refused, not kept waiting. */
+  is_awaited?: true | undefined;
   /** The thread that it continues; `new`: it begins one, which has its id. Absent: none. */
   thread_id?: string | undefined;
   /** The turn that it follows; absent: the last one of the thread's branch in use, or none. */
@@ -37,7 +39,7 @@ export interface Begins {
 }
 
 /** With these options, a run is not one of the workflow as it is saved. */
-const OVERRIDES = ['output_schema', 'client_tools', 'parallel_tool_calls', 'call_settings'] as const;
+const OVERRIDES = ['output_schema', 'client_tools', 'parallel_tool_calls', 'call_settings', 'without_tools'] as const;
 
 export function newTask(
   order: PromptOrder & { task_id: string },

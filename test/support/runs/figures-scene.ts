@@ -354,16 +354,13 @@ async function makeRest(world: SecretWorld, { alice, bob, sql, insert, primes }:
           201,
         );
     }
-    for (const messages of [2, 3]) {
-      const session = { id: uuid(), agent_id: agents[0], owner, title: 'Chat', message_count: messages };
-      await insert('chat_sessions', [session]);
-      const rows = Array.from({ length: messages }, (_, index) => ({
-        ...{ id: uuid(), session_id: session.id, role: index % 2 ? 'assistant' : 'user', content: 'So.' },
-        ...(index % 2
-          ? { prompt_tokens: primes.next().value, completion_tokens: primes.next().value }
-          : { prompt_tokens: null, completion_tokens: null }),
-      }));
-      await insert('chat_messages', rows);
+    for (const turns of [1, 2]) {
+      let session_id: string | undefined;
+      for (let turn = 0; turn < turns; turn += 1) {
+        world.model.script(says('So.', { usage: { prompt_tokens: primes.next().value, completion_tokens: primes.next().value } }));
+        const { body } = await client.post(`/api/agents/${agents[0]}/chat`, { message: 'Well?', session_id });
+        session_id = /"session_id":"([^"]+)"/.exec(String(body))![1];
+      }
     }
     const budgets = await writeBudgets({ insert, primes, workflow_id: workflows[1]!, owner });
     for (const budget_id of budgets) {

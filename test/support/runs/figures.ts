@@ -5,8 +5,7 @@ export const TABLES = [
   ...['tasks', 'task_steps', 'tool_calls', 'task_messages', 'task_scores', 'workflows', 'workflow_versions', 'definitions'],
   ...['evaluations', 'evaluation_results', 'datasets', 'dataset_items', 'knowledge_items', 'knowledge_chunks', 'attachments'],
   ...[
-    'chat_sessions',
-    'chat_messages',
+    'threads',
     'alerts',
     'alert_events',
     'webhook_deliveries',
@@ -59,6 +58,7 @@ export const toTask = (record: Record_, row: Row) => ({
   turns: row.turns,
   tool_calls: row.turns,
   steps: row.steps,
+  thread_turn: row.thread_id && record.tasks.filter(({ thread_id, id }) => thread_id === row.thread_id && id <= row.id).length,
   ...(row.forked_from ? { forked_from: { task_id: row.forked_from, step: row.fork_step } } : {}),
   ...(row.thread_id ? { thread_turn: countTurns(record, row) } : {}),
   elapsed_seconds: row.completed_at

@@ -1,14 +1,11 @@
 import pg from 'pg';
 
-/**
- * Tables without owned rows, with only the audit trail, with sums that any reader brings up to date, or with parts of replies, which
- * go by themselves.
- */
+/** Tables without owned rows, with only the audit trail, or with sums that any reader brings up to date. */
 const NOBODYS = new Set(
   [
     '_prisma_migrations principals definitions provider_rates named_windows model_catalogue',
     'token_uses idempotency_keys installation_facts grant_keys',
-    'usage_runs usage_calls audit_entries audit_queue worker_beats chat_parts',
+    'usage_runs usage_calls audit_entries audit_queue worker_beats',
   ].flatMap((line) => line.split(' ')),
 );
 
@@ -30,7 +27,6 @@ const OWNING: [column: string, rows: string][] = [
   ['workflow_id', 'IN (SELECT id FROM workflows WHERE owner = $1)'],
   ['attachment_id', 'IN (SELECT id FROM attachments WHERE created_by = $1)'],
   ['item_id', 'IN (SELECT id FROM knowledge_items WHERE created_by = $1)'],
-  ['session_id', 'IN (SELECT id FROM chat_sessions WHERE owner = $1)'],
   ['delivery_id', `IN (SELECT id FROM webhook_deliveries WHERE task_id IN (${TASKS}) OR alert_event_id IN (${ALERT_EVENTS}))`],
   ['principal', '= $1'],
   ['scheduled_agent_id', 'IN (SELECT id FROM scheduled_agents WHERE owner = $1)'],

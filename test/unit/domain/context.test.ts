@@ -9,7 +9,7 @@ import {
   summaryMessage,
   transcriptSize,
 } from '../../../src/domain/compaction.ts';
-import { estimateTokens, latestThatFit, MESSAGE_TOKENS } from '../../../src/domain/context-window.ts';
+import { estimateTokens, MESSAGE_TOKENS } from '../../../src/domain/context-window.ts';
 import { FORK_PROMPT_POSITION } from '../../../src/domain/fork.ts';
 import { extractKeywords, type Passage, pickPassages, quotePassages } from '../../../src/domain/knowledge.ts';
 import { EXTRACT_FACTS, formatMemories, parseFacts, pickMemories } from '../../../src/domain/memory.ts';
@@ -86,25 +86,6 @@ describe('the window of a model', () => {
   it('is what the provider was set to, zero included', () => {
     expect(resolveContextWindow('gpt-4', { set: 0, fallback: 9 }).tokens).toBe(0);
     expect(resolveContextWindow(null, { set: 5, fallback: 9 }).tokens).toBe(5);
-  });
-});
-
-describe('the messages that fit', () => {
-  const say = (role: string, size: number) => ({ role, content: 'x'.repeat(size * 4) });
-  const talk = [say('user', 6), say('assistant', 6), say('user', 6), say('assistant', 6)];
-  it.each([
-    [0, 3],
-    [19, 3],
-    [20, 2],
-    [30, 2],
-    [39, 2],
-    [40, 0],
-    [100, 0],
-  ])('into %i tokens begin at %i', (tokens, from) => {
-    expect(latestThatFit(talk, tokens)).toEqual(talk.slice(from));
-  });
-  it('are none of none', () => {
-    expect(latestThatFit([], 10)).toEqual([]);
   });
 });
 

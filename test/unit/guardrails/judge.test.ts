@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { PinnedGuardrail } from '../../../src/domain/definition.ts';
 import { createJudge, holdsBack } from '../../../src/guardrails/judge.ts';
-import { createChatGuard, createOutputGuards, createPromptCheck } from '../../../src/main/wiring/guardrails.ts';
+import { createOutputGuards, createPromptCheck } from '../../../src/main/wiring/guardrails.ts';
 import { jobs } from '../../../src/parsers/child/jobs.ts';
 import { ParserFailure } from '../../../src/parsers/failure.ts';
 import type { ParserPool } from '../../../src/parsers/pool.ts';
@@ -190,18 +190,5 @@ describe('the ports', () => {
       ['judgeAnswer', [], 'text', { final: true, owner: 'o' }],
       ['listOutputErrors', { type: 'object' }, '{}', 'o'],
     ]);
-  });
-
-  it('judge a chat message by the guardrails of the caller with this agent', async () => {
-    const chatGuardrails = async (agent: string, caller: string) => (agent === 'a' && caller === 'alice' ? [noNumbers] : []);
-    const guard = createChatGuard({ store: { chatGuardrails }, judge } as never);
-    const say = (agent: string, caller: string, text = '1') => guard(text, { id: agent } as never, { key: caller } as never);
-    await expect(say('a', 'alice')).rejects.toMatchObject({
-      ...{ kind: 'unprocessable', code: 'guardrail_blocked' },
-      errors: [{ path: 'message', message: expect.stringContaining('The guardrail no-numbers refuses') }],
-    });
-    await expect(say('a', 'bob')).resolves.toBeUndefined();
-    await expect(say('b', 'alice')).resolves.toBeUndefined();
-    await expect(say('a', 'alice', 'x')).resolves.toBeUndefined();
   });
 });

@@ -83,7 +83,8 @@ async function buildEntry(
   const output_format = definition.output_schema ? 'json' : definition.settings.output_format;
   const tool_calls = calls.map(({ call_id, name, arguments: args }) => ({ call_id, name, arguments: args }));
   const attempt_usage = toUsage(reply, toPricing(definition, selected.prices));
-  const texts = [...piecesOfText(content, DELTA_CHARACTERS)].map((piece) => delta(piece));
+  // The reason why an answer is withheld is a message, and no text of the model.
+  const texts = judgement.withheld ? [] : [...piecesOfText(content, DELTA_CHARACTERS)].map((piece) => delta(piece));
   const resent = [log('attempt_reset', 'The whole text is sent again', { step: order.step }), ...texts];
   const entry: StepRecord = {
     step: order.step,
