@@ -2,6 +2,7 @@ import { rm } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { folderOfRun } from '../support/harness/run-mark.ts';
 import { chaos } from './chaos.ts';
+import { messageChaos } from './messages.ts';
 
 const { values } = parseArgs({
   options: {
@@ -17,6 +18,7 @@ const { values } = parseArgs({
     silent: { type: 'string' },
     only: { type: 'string' },
     bus: { type: 'string' },
+    messages: { type: 'string' },
     verbose: { type: 'boolean', default: false },
   },
 });
@@ -31,7 +33,7 @@ const bus = values.bus ?? (seed % 2 === 1 ? 'redis' : 'postgres');
 
 const home = await folderOfRun('perdura-chaos-');
 try {
-  const violations = await chaos({
+  const options = {
     home,
     seed,
     kills: Number(values.kills ?? (values.short ? 60 : 1_000)),
@@ -46,7 +48,10 @@ try {
     redis: bus === 'redis',
     verbose: values.verbose,
     stop: stop.signal,
-  });
+  };
+  const violations = values.messages
+    ? await messageChaos({ ...options, messages: Number(values.messages) })
+    : await chaos(options);
   process.exitCode = violations > 0 ? 1 : 0;
 } finally {
   if (process.exitCode) console.log(`Its databases and files are kept in ${home}`);
