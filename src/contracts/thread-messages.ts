@@ -4,8 +4,8 @@ import { Id, ListQuery, Timestamp } from './common.ts';
 import { endpoint } from './endpoint.ts';
 import { Metadata } from './metadata.ts';
 
-export const MESSAGE_STATES = ['pending', 'started', 'steered', 'refused', 'withdrawn'] as const;
-export const WHEN_BUSY = ['enqueue', 'steer', 'interrupt', 'fork', 'reject'] as const;
+const MESSAGE_STATES = ['pending', 'started', 'steered', 'refused', 'withdrawn'] as const;
+const WHEN_BUSY = ['enqueue', 'steer', 'interrupt', 'fork', 'reject'] as const;
 
 export const Receipt = z
   .object({

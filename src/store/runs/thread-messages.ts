@@ -12,7 +12,7 @@ import { callerContext, toBytea } from './tasks.ts';
 import * as sql from './thread-messages.sql.ts';
 
 /** A message for a run that works. */
-export interface NewSteer {
+interface NewSteer {
   id: string;
   /** The task that held the lane when the message was checked. */
   task_id: string;
@@ -84,7 +84,7 @@ export function threadMessageStore({ pool, keys, publish = () => {} }: Stores) {
       const written = await row<{ last: number }>(pool, sql.steerMessage(values)).catch(
         (error: { code?: string; detail?: string }) => {
           if (error.code !== FOREIGN_KEY) throw error;
-          throw notFound('attachment', /\(([0-9a-f-]{36})\)/.exec(error.detail ?? '')?.[1] ?? 'of this message');
+          throw notFound('attachment', /=\((.+)\) is not/.exec(error.detail ?? '')?.[1] ?? 'of this message');
         },
       );
       if (written) publish(workflow_id, task_id, { events, last: written.last });

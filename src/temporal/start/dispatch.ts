@@ -20,10 +20,10 @@ import { carryOut } from './continuity.ts';
 import { planFork, type TextToAdmit } from './fork.ts';
 import { laneQueue } from './lane-queue.ts';
 import { type Begins, newTask, type PromptOrder } from './new-task.ts';
-import type { Accepted, Dispatch, ForkOrder, Prepared, SeparateOrder, TaskOrder } from './orders.ts';
+import type { Accepted, Dispatch, ForkOrder, Prepared, Sent, SeparateOrder, TaskOrder } from './orders.ts';
 import type { Settle } from './settle.ts';
 import type { Starts } from './starts.ts';
-import { createSteering, type Sent } from './steer.ts';
+import { createSteering } from './steer.ts';
 
 export interface DispatchOptions {
   admitTask: AdmitTask;

@@ -3,7 +3,7 @@ import { AppError, conflict } from '../../domain/errors.ts';
 import type { Store } from '../../store/index.ts';
 import type { Snapshot } from '../../store/runs/pin.ts';
 import type { PromptOrder } from './new-task.ts';
-import type { Accepted, TaskOrder } from './orders.ts';
+import type { Accepted, Sent, TaskOrder } from './orders.ts';
 
 interface SteerPorts {
   store: Pick<Store, 'messages' | 'definitions' | 'tasks'>;
@@ -12,9 +12,6 @@ interface SteerPorts {
   /** Starts a run if nobody holds the lane. Throws `workflow_busy` if somebody does. */
   startRun(order: TaskOrder<PromptOrder>): Promise<Accepted>;
 }
-
-/** What came of a message: a run that it has started, or the run that works and reads it at its next step. */
-export type Sent = { started: Accepted } | { steered: { id: string; task_id: string } };
 
 /** How often a lane may change its holder while a message is sent; then the message waits for its turn. */
 const ATTEMPTS = 7;
