@@ -18,7 +18,7 @@ BEGIN
     IF over.id IS NULL THEN
       SELECT * INTO over FROM tasks WHERE id = p_task;
       -- While the workflow is switched off, no task is next, but some may wait.
-      SELECT * INTO follower FROM tasks WHERE id = p_next OR (p_next IS NULL AND status = 'pending'
+      SELECT * INTO follower FROM tasks WHERE id = p_next OR (p_next IS NULL AND status = 'pending' AND NOT beside_lane
           AND coalesce(thread_id, workflow_id) = coalesce(over.thread_id, over.workflow_id))
         ORDER BY (on_busy = 'interrupt') DESC, lane_number NULLS FIRST, id LIMIT 1;
     END IF;
@@ -36,7 +36,7 @@ BEGIN
       -- What waits behind the task now waits behind the new turn.
       WITH RECURSIVE behind AS (
           SELECT id FROM tasks WHERE thread_id = over.thread_id AND previous_task_id = p_task AND status = 'pending'
-            AND lane_number > message.number
+            AND lane_number > message.number AND NOT beside_lane
           UNION ALL SELECT t.id FROM behind b JOIN tasks t ON t.thread_id = over.thread_id AND t.previous_task_id = b.id AND t.status = 'pending')
         UPDATE tasks t SET thread_turn = t.thread_turn + 1,
           previous_task_id = CASE WHEN t.previous_task_id = p_task THEN begun ELSE t.previous_task_id END
