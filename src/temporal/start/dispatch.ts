@@ -17,7 +17,7 @@ import type { RunLabels } from '../client/run-labels.ts';
 import { toRunRules } from '../names.ts';
 import { textsToAdmit } from './attached-files.ts';
 import { carryOut } from './continuity.ts';
-import { planFork, type TextToAdmit } from './fork.ts';
+import { placeFork, planFork, type TextToAdmit } from './fork.ts';
 import { laneQueue } from './lane-queue.ts';
 import { type Begins, newTask, type PromptOrder } from './new-task.ts';
 import type { Accepted, Dispatch, ForkOrder, Prepared, Sent, SeparateOrder, TaskOrder } from './orders.ts';
@@ -240,16 +240,16 @@ export function createDispatch({
       return sent;
     }),
     fork: runInTurn<ForkOrder, Accepted>(async (order) => {
+      const place = placeFork(order);
       const snapshot = await getSnapshot(order);
       const { definition, prompt, texts_to_admit, seed, state } = await planFork(store, order);
       await refuseUnpriced(order, definition);
-      const { attachments, thread_turn, previous_task_id } = order.source;
-      const follows = thread_turn === null ? undefined : { task_id: previous_task_id, turn: thread_turn - 1 };
+      const { source, attachments = source.attachments } = order;
       const texts = [...texts_to_admit, ...(await textsToAdmit(store, definition, attachments))];
       // The workflow's present guardrails may also refuse the texts.
       for (const rules of [definition, { ...definition, guardrails: snapshot.guardrails }])
         for (const text of texts) await admit(rules, text, order.owner);
-      return launch({ ...order, prompt, attachments, follows, trigger: 'fork' }, { definition, seed, state }, snapshot);
+      return launch({ ...order, ...place, prompt, attachments, trigger: 'fork' }, { definition, seed, state }, snapshot);
     }),
     async evaluate({ definition_hash, effects, ...order }) {
       const definition = await store.definitions.get(definition_hash);
