@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { Receipt } from '../../contracts/thread-messages.ts';
+import type { MessageReceipt } from '../../contracts/thread-messages.ts';
 import type { AttachedFile } from '../../domain/attachments.ts';
 import { notFound } from '../../domain/errors.ts';
 import { storable } from '../../domain/transcript.ts';
@@ -37,7 +37,7 @@ export interface LaneHolder {
   waiting: number;
 }
 
-type ReceiptRow = Omit<Receipt, 'created_at' | 'updated_at'> & { owner: string; created_at: Date; updated_at: Date };
+type ReceiptRow = Omit<MessageReceipt, 'created_at' | 'updated_at'> & { owner: string; created_at: Date; updated_at: Date };
 export type StoredReceipt = Wire<ReceiptRow>;
 
 interface Stores {
