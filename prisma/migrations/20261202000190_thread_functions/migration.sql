@@ -70,7 +70,7 @@ BEGIN
       UPDATE thread_messages SET state = 'refused', reason = p_refusal, caller_token = NULL, caller_key_id = NULL, updated_at = now()
         WHERE id = message.id;
       told := told || jsonb_build_object('type', 'log', 'timestamp', at, 'data',
-        jsonb_build_object('event', 'message_refused', 'detail', p_refusal, 'message_id', message.id));
+        jsonb_build_object('event', 'message_refused', 'detail', left(message.content, 200), 'message_id', message.id, 'reason', p_refusal));
       CONTINUE;
     END IF;
     IF target IS NULL THEN
@@ -78,7 +78,7 @@ BEGIN
       -- What waits behind the task now waits behind the new turn.
       WITH RECURSIVE behind AS (
           SELECT id FROM tasks WHERE thread_id = over.thread_id AND previous_task_id = p_task AND status = 'pending'
-            AND lane_number > message.number
+            AND lane_number > message.number AND NOT beside_lane
           UNION ALL SELECT t.id FROM behind b JOIN tasks t ON t.thread_id = over.thread_id AND t.previous_task_id = b.id AND t.status = 'pending')
         UPDATE tasks t SET thread_turn = t.thread_turn + 1,
           previous_task_id = CASE WHEN t.previous_task_id = p_task THEN begun ELSE t.previous_task_id END
@@ -104,7 +104,7 @@ BEGIN
       SELECT target, CASE WHEN target = message.id THEN f.place ELSE -(message.number * 100 + f.place) END, (f.file ->> 'id')::uuid
       FROM jsonb_array_elements(message.attachments) WITH ORDINALITY AS f (file, place);
     told := told || jsonb_build_object('type', 'log', 'timestamp', at, 'data', jsonb_build_object('event', 'message_passed_on',
-      'detail', 'The run ended first; the message goes to the next one', 'message_id', message.id, 'task_id', target));
+      'detail', left(message.content, 200), 'message_id', message.id, 'task_id', target));
   END LOOP;
 END $$;
 
@@ -116,8 +116,7 @@ CREATE OR REPLACE FUNCTION covered_turn(p_task uuid) RETURNS integer LANGUAGE sq
 $$;
 
 -- Deletes a pending task that the engine never got, as if it had not been asked for. Returns the task that holds the lane then;
--- NULL when the lane is free, when the task stands beside it, or is not pending any more. Not if a message waits for it: that was
--- accepted.
+-- NULL when the lane is free, when the task stands beside it, or is not pending any more. Not if a message waits for it: that was accepted.
 -- Locks: the thread and the workflow FOR NO KEY UPDATE, then the task, its events and the turns that follow it.
 CREATE OR REPLACE FUNCTION discard_task(p_task uuid) RETURNS uuid LANGUAGE plpgsql AS $$
 DECLARE
@@ -175,7 +174,7 @@ END $$;
 
 -- Returns the messages of the turns before a task in its thread, oldest first: those that its model still reads. A summary that stands in
 -- turn n ends the walk there, so that a turn costs the same however long the conversation is. p_as_begun: as the
--- task read them at its beginning, before its own summaries.
+-- task read them at its beginning, before summaries of its own.
 -- Locks: nothing.
 CREATE OR REPLACE FUNCTION earlier_messages(p_task uuid, p_as_begun boolean) RETURNS json LANGUAGE sql STABLE AS $$
   WITH RECURSIVE turns AS (
@@ -185,8 +184,7 @@ CREATE OR REPLACE FUNCTION earlier_messages(p_task uuid, p_as_begun boolean) RET
     SELECT t.id, t.previous_task_id, t.thread_turn, t.attachments, t.trigger, t.definition_hash, coalesce(n.covered, covered_turn(t.id))
       FROM turns n JOIN tasks t ON t.id = n.previous_task_id WHERE n.covered IS NULL OR n.thread_turn > n.covered)
   SELECT coalesce(json_agg(json_build_object('turn', e.thread_turn, 'step', m.step, 'position', m.position, 'role', m.role, 'kind', m.kind,
-      'content', m.content, 'tool_calls', m.tool_calls, 'call_id', m.call_id,
-      'extra', CASE WHEN (s.fallback > 0 AND m.kind <> 'steer') OR e.trigger = 'imported' THEN NULL ELSE m.extra END,
+      'content', m.content, 'tool_calls', m.tool_calls, 'call_id', m.call_id, 'extra', CASE WHEN m.kind <> 'steer' AND (s.fallback > 0 OR e.trigger = 'imported') THEN NULL ELSE m.extra END,
       'attachments', CASE m.kind WHEN 'prompt' THEN e.attachments END,
       'provider_id', s.provider_id, 'model', coalesce(d.body ->> 'model', d.body -> 'provider' ->> 'default_model')) ORDER BY e.thread_turn, m.step, m.position), '[]')
     FROM turns e JOIN definitions d ON d.hash = e.definition_hash JOIN task_messages m ON m.task_id = e.id LEFT JOIN task_steps s ON s.task_id = e.id AND s.step = m.step
@@ -229,10 +227,8 @@ BEGIN
     SELECT * INTO handed FROM hand_over_messages(p_task, holder, CASE
       WHEN EXISTS (SELECT 1 FROM thread_messages WHERE id = p_task AND state = 'withdrawn') THEN NULL
       WHEN p_error_code = 'workflow_inactive' THEN p_error
-      WHEN ended.halt_requested OR (p_status = 'halted' AND p_error_code IS NULL) THEN
-        'The run was stopped before it read this message; send the message again'
-      WHEN ended.fork_effects IN ('recorded', 'stub') THEN
-        'The run ended before it read this message, and no run follows one whose tools are not called; send the message again'
+      WHEN ended.halt_requested OR (p_status = 'halted' AND p_error_code IS NULL) THEN 'stopped'
+      WHEN ended.fork_effects IN ('recorded', 'stub') THEN 'not_followed'
       END);
     told_last := append_events(told_workflow, p_task, handed.told || p_events);
     IF handed.begun IS NOT NULL THEN
@@ -248,7 +244,7 @@ BEGIN
     END IF;
     DELETE FROM budget_waits WHERE task_id = p_task;
   END IF;
-  IF beside THEN
+  IF beside AND NOT frees THEN
     UPDATE threads SET updated_at = now() WHERE id = in_thread;
     RETURN;
   END IF;

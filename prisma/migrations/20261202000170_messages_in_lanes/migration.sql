@@ -1,0 +1,1 @@
+-- Serves versions from: 20261202000091_alert_channels
