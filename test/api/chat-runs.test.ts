@@ -39,9 +39,12 @@ describe('a chat message is a run', () => {
     expect(task).toMatchObject({ trigger: 'chat', thread_id: events[0].session_id, status: 'completed' });
     await ask(agent_id, { message: 'And now?', session_id: events[0].session_id, tools: false });
     expect(toolsSent()).toBeUndefined();
-    expect(here.model.requests.at(-1)!.messages.map(({ role }) => role).filter((role) => role !== 'system')).toEqual([
-      ...['user', 'assistant', 'tool', 'assistant', 'user'],
-    ]);
+    expect(
+      here.model.requests
+        .at(-1)!
+        .messages.map(({ role }) => role)
+        .filter((role) => role !== 'system'),
+    ).toEqual([...['user', 'assistant', 'tool', 'assistant', 'user']]);
   });
 
   it('which waits for an approval with its stream open', async () => {

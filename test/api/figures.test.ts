@@ -81,9 +81,7 @@ const toAlertEvent = (event: Row) => {
   return { id: event.id, value: event.value, threshold: event.threshold, delivery_attempts, deliveries };
 };
 const listTurns = (session: Row) =>
-  record.tasks
-    .filter(({ thread_id }) => thread_id === session.id)
-    .toSorted((one, other) => one.thread_turn - other.thread_turn);
+  record.tasks.filter(({ thread_id }) => thread_id === session.id).toSorted((one, other) => one.thread_turn - other.thread_turn);
 const toMessages = (session: Row) =>
   listTurns(session).flatMap(({ total_in, total_out }) => [
     { role: 'user' },

@@ -220,7 +220,9 @@ async function chatPath(): Promise<string> {
   return `/api/agents/${agent_id}/chat`;
 }
 
-it('a repeated chat request finds the message that its lost server has stored, and has one reply', { timeout: 60_000 }, async () => {
+it('a repeated chat request finds the message that its lost server has stored, and has one reply', {
+  timeout: 60_000,
+}, async () => {
   const first = await startApiProcess(here.setting);
   const { client } = first;
   const path = await chatPath();

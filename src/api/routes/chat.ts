@@ -3,8 +3,6 @@ import { type ChatEvent, chat } from '../../contracts/chat.ts';
 import type { Warning } from '../../contracts/common.ts';
 import { BUDGET_SPENT } from '../../domain/cap-states.ts';
 import { AppError, notFound, unprocessable } from '../../domain/errors.ts';
-import { DELTAS_KEPT_MS } from '../../domain/pieces.ts';
-import { isTerminal } from '../../domain/statuses.ts';
 import { toThreadTitle } from '../../domain/thread.ts';
 import type { FollowSource } from '../../events/follow.ts';
 import type { Caller } from '../../identity/caller.ts';
@@ -84,18 +82,16 @@ export function chatRoutes(api: Api, services: Services): void {
     for (const task_id of await store.chats.listLive({ session_id })) await dispatch.halt(task_id);
     return { status: 'stop_requested' as const, session_id };
   });
-  mount(api, chat.stream, async ({ params, query, last_event_id, signal }, caller) => {
-    const session = await getSession(params, caller);
+  mount(api, chat.stream, async ({ params, query: { question_id }, last_event_id, signal }, caller) => {
+    const { id: session_id } = await getSession(params, caller);
     const seen = last_event_id && /^\d{1,9}$/.test(last_event_id) ? Number(last_event_id) : 0;
-    const question_id = query.question_id ?? (await store.chats.findFollowed(session.id, seen > 0));
-    const task = question_id === null ? null : await store.tasks.find(question_id);
-    if (query.question_id && task?.thread_id !== session.id) throw notFound('message of this session', query.question_id);
-    if (!task) return null;
-    const { workflow_id, status, completed_at } = task;
-    const place = { session_id: session.id, workflow_id, task_id: task.id };
-    const frames = numberFrames(streamChatReply(services, place, signal), { seen });
-    if (!isTerminal(status) || seen === 0) return frames;
-    return Date.parse(completed_at!) < Date.now() - DELTAS_KEPT_MS ? refuseNumber(seen) : withoutEmpty(frames);
+    const followed = await store.chats.findFollowed(session_id, { question_id, ended: seen > 0 });
+    if (!followed && question_id) throw notFound('message of this session', question_id);
+    if (!followed) return null;
+    const { has_ended, has_pieces, ...run } = followed;
+    const frames = numberFrames(streamChatReply(services, { session_id, ...run }, signal), { seen });
+    if (!has_ended || seen === 0) return frames;
+    return has_pieces ? withoutEmpty(frames) : refuseNumber(seen);
   });
   mount(
     api,

@@ -54,11 +54,15 @@ export const listChatTurns = statement(
     FROM branch b JOIN tasks t ON t.id = b.id JOIN threads h ON h.id = :id ORDER BY t.thread_turn`,
 );
 
-/** The turn whose reply is in progress; with `ended`, otherwise the last one. */
+/** The turn whose reply is in progress; with `ended`, otherwise the last one. With `question_id`, that one. */
 export const followedTurn = statement(
   'followed_turn',
-  ['id', 'ended'],
-  `SELECT coalesce(active_task_id, CASE WHEN :ended::boolean THEN head_task_id END) AS id FROM threads WHERE id = :id`,
+  ['id', 'question_id', 'ended', 'kept_ms'],
+  `SELECT t.id AS task_id, t.workflow_id, t.status NOT IN (${LIVE}) AS has_ended,
+      coalesce(t.completed_at > now() - :kept_ms::float8 * interval '1 millisecond', true) AS has_pieces
+    FROM threads h JOIN tasks t ON t.thread_id = h.id
+      AND t.id = coalesce(:question_id::uuid, h.active_task_id, CASE WHEN :ended::boolean THEN h.head_task_id END)
+    WHERE h.id = :id`,
 );
 
 /** The turns that have not ended, newest first: of one session, or of all sessions with an agent. */

@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import type { ChatMessage } from '../../contracts/chat.ts';
 import { type ChatTurn, getReplyError, toChatUsage, toReplyId } from '../../domain/chat-turns.ts';
+import { DELTAS_KEPT_MS } from '../../domain/pieces.ts';
 import { isTerminal } from '../../domain/statuses.ts';
 import { row, rows } from '../database/database.ts';
 import { wire } from '../database/page.ts';
@@ -16,6 +17,20 @@ interface SessionRow {
   message_count: number;
   created_at: Date;
   updated_at: Date;
+}
+
+interface FollowedOptions {
+  question_id?: string | undefined;
+  ended: boolean;
+}
+
+/** A turn whose reply is followed. */
+interface FollowedTurn {
+  task_id: string;
+  workflow_id: string;
+  has_ended: boolean;
+  /** False if the pieces of its text may have been removed. */
+  has_pieces: boolean;
 }
 
 /** Reads chat sessions, which are threads with an agent: a message is the prompt of a turn, its reply what the turn's model has written. */
@@ -43,9 +58,10 @@ export function chatStore(pool: pg.Pool) {
     async findTurn(task_id: string): Promise<ChatTurn | null> {
       return (await row<ChatTurn>(pool, sql.findChatTurn({ task_id }))) ?? null;
     },
-    /** Returns the turn whose reply is in progress; with `ended`, otherwise the last one of the session. */
-    async findFollowed(id: string, ended: boolean): Promise<string | null> {
-      return (await row<{ id: string | null }>(pool, sql.followedTurn({ id, ended })))?.id ?? null;
+    /** Returns the turn whose reply is in progress; with `ended`, otherwise the last one. With `question_id`, that one or none. */
+    async findFollowed(id: string, { question_id, ended }: FollowedOptions): Promise<FollowedTurn | null> {
+      const asked = { id, question_id: question_id ?? null, ended, kept_ms: DELTAS_KEPT_MS };
+      return (await row<FollowedTurn>(pool, sql.followedTurn(asked))) ?? null;
     },
     /** Lists the turns of a session, or of all with an agent, that have not ended, newest first. */
     listLive: ({ session_id, agent_id }: { session_id?: string; agent_id?: string }) =>

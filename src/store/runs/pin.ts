@@ -125,19 +125,8 @@ export interface AskedOfRun extends ToolChoices {
 
 /** Freezes a snapshot. Keys are sorted, so that equal content has an equal hash. */
 export function pinDefinition(snapshot: Snapshot, overrides: AskedOfRun = {}): Definition {
-  const {
-    workflow,
-    agent,
-    provider,
-    tools,
-    mcp_servers,
-    skills,
-    guardrails,
-    knowledge_source_ids,
-    fallback_providers,
-    ...without
-  } = overrides.without_tools ? leaveOutTools(snapshot) : snapshot;
-  const { not_joined, tools_left_out } = without;
+  const { workflow, agent, provider, tools, mcp_servers, ...more } = overrides.without_tools ? leaveOutTools(snapshot) : snapshot;
+  const { skills, guardrails, knowledge_source_ids, fallback_providers, not_joined, tools_left_out } = more;
   if (agent.provider_id && !provider) throw providerMissing(agent.name);
   refuseMissingServer(agent, mcp_servers);
   refuseHosted(agent, provider);
@@ -186,10 +175,8 @@ export function pinDefinition(snapshot: Snapshot, overrides: AskedOfRun = {}): D
 /** Returns a snapshot whose agent has no tools. Its guards stay: a fork may give the run tools again. */
 const leaveOutTools = ({ agent, ...snapshot }: Snapshot): Snapshot => ({
   ...snapshot,
+  ...{ tools: [], mcp_servers: [], tools_left_out: [] },
   agent: { ...agent, builtin_tools: [], tool_definitions: [], required_mcp_servers: [] },
-  tools: [],
-  mcp_servers: [],
-  tools_left_out: [],
 });
 
 /** Pins the agent's own fallbacks, or else those of its provider. One whose provider is missing is reported when a run would use it. */
