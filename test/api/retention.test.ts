@@ -70,6 +70,7 @@ const KEPT: Record<string, string> = {
   budget_waits: 'removed when their run has ended: test/temporal/budgets.test.ts',
   budgets: 'configuration',
   browser_sessions: 'removed when they expire: test/api/browser-sign-in.test.ts',
+  thread_tokens: 'removed when they expire: test/api/thread-tokens.test.ts',
   chat_messages: 'deleted by the owner of the chat',
   chat_parts: 'removed a minute after their reply has ended: test/api/chat-following.test.ts',
   chat_sessions: 'deleted by their owner',

@@ -126,7 +126,7 @@ export function mount<
     method: endpoint.method,
     url: endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1'),
     ...(endpoint.large ? { bodyLimit: LARGE_BYTES } : {}),
-    config: { exact: endpoint.exact === true, commented: endpoint.commented === true },
+    config: { operation: endpoint.operation, exact: endpoint.exact === true, commented: endpoint.commented === true },
     async onRequest(request, reply) {
       refuseUnpermitted(endpoint, request.caller);
       if (isUpload(endpoint)) api.gates.uploads(request.caller.key, reply);

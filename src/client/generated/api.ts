@@ -1,5 +1,46 @@
 // Generated from src/contracts by `npm run client-types`; do not edit.
 
+/** An event of AG-UI, version 1.0 */
+export type AgUiEvent = {
+  type: string;
+  [name: string]: unknown;
+};
+
+export type AgUiRunInput = {
+  threadId: string;
+  /** The id that the client gives to this request */
+  runId: string;
+  /** Only the last message of the user and the results after it are read: Perdura has the others */
+  messages: {
+    id: string;
+    role: string;
+    content?: unknown;
+    [name: string]: unknown;
+  }[];
+  /** Tools that the client executes */
+  tools?: {
+    name: string;
+    description?: string;
+    parameters?: unknown;
+    [name: string]: unknown;
+  }[];
+  context?: {
+    description: string;
+    value: string;
+    [name: string]: unknown;
+  }[];
+  state?: unknown;
+  forwardedProps?: unknown;
+  /** The answers to the interrupts of the run before */
+  resume?: {
+    interruptId: string;
+    status: 'resolved' | 'cancelled';
+    payload?: unknown;
+    [name: string]: unknown;
+  }[];
+  [name: string]: unknown;
+};
+
 export type Agent = {
   /** Identifier issued by the service (UUIDv7) */
   id: string;
@@ -3130,6 +3171,18 @@ export type NewServiceKey = {
   warnings?: Warning[];
 };
 
+export type NewThreadToken = {
+  /** Identifier issued by the service (UUIDv7) */
+  thread_id: string;
+  /** Shown only in this reply */
+  token: string;
+  origins: string[];
+  /** ISO 8601, UTC */
+  expires_at: string;
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
+};
+
 export type NewWebhookSecret = {
   /** installation: the operator's, until you rotate for the first time */
   source: 'own' | 'installation';
@@ -4608,6 +4661,12 @@ export type ThreadCreate = {
   pinned?: boolean;
 };
 
+export type ThreadTokenCreate = {
+  ttl_seconds?: number;
+  /** The sites whose pages may use it; browsers of others are refused. Empty: those of `CORS_ORIGINS` */
+  origins?: string[];
+};
+
 export type ThreadUpdate = {
   title?: string | null;
   /** Up to 16 entries that you choose */
@@ -4770,6 +4829,51 @@ export type TranscriptMessage = {
   truncated: boolean;
   /** ISO 8601, UTC */
   created_at: string;
+};
+
+export type UiChatRequest = {
+  /** The id that the page has for the chat */
+  id?: string;
+  /** Only the last one is read: Perdura has the others */
+  messages: {
+    id: string;
+    role: 'system' | 'user' | 'assistant';
+    parts: {
+      type: string;
+      [name: string]: unknown;
+    }[];
+    metadata?: unknown;
+    [name: string]: unknown;
+  }[];
+  trigger?: 'submit-message' | 'regenerate-message';
+  /** The message that is edited, answered or made again */
+  messageId?: string;
+  /** Tools that the client executes */
+  tools?: {
+    name: string;
+    description?: string;
+    parameters?: unknown;
+    [name: string]: unknown;
+  }[];
+  [name: string]: unknown;
+};
+
+/** A chunk of the UI message stream of the AI SDK; the last frame of a stream is `[DONE]` */
+export type UiChunk = {
+  type: string;
+  [name: string]: unknown;
+};
+
+/** A message as `useChat` of the AI SDK has it */
+export type UiMessage = {
+  id: string;
+  role: 'system' | 'user' | 'assistant';
+  parts: {
+    type: string;
+    [name: string]: unknown;
+  }[];
+  metadata?: unknown;
+  [name: string]: unknown;
 };
 
 export type Usage = {
@@ -5639,6 +5743,16 @@ export interface Operations {
   };
   /** Delete a thread with its turns */
   'DELETE /api/threads/{id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+    };
+    reply: null;
+  };
+  /** Revoke all tokens of a thread */
+  'DELETE /api/threads/{id}/tokens': {
     input: {
       path: {
         /** Identifier issued by the service (UUIDv7) */
@@ -6660,6 +6774,55 @@ export interface Operations {
     };
     reply: Thread;
   };
+  /** Connect an AG-UI client to a thread */
+  'GET /api/threads/{id}/ag-ui': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+      query?: {
+        /** The most turns, the newest ones of the branch in use */
+        limit?: number;
+      };
+    };
+    reply: AgUiEvent;
+  };
+  /** Stream the last answer again, for useChat */
+  'GET /api/threads/{id}/ui': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+    };
+    reply: null;
+  };
+  /** List the messages of a thread for useChat, oldest first */
+  'GET /api/threads/{id}/ui/messages': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+      query?: {
+        /** The most turns, the newest ones of the branch in use */
+        limit?: number;
+      };
+    };
+    reply: UiMessage[];
+  };
+  /** Stream the last answer again, at the path that useChat asks by default */
+  'GET /api/threads/{id}/ui/{chat_id}/stream': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+        chat_id: string;
+      };
+    };
+    reply: null;
+  };
   /** List stored tokens, newest first */
   'GET /api/tokens': {
     input: {
@@ -7328,6 +7491,39 @@ export interface Operations {
   };
   /** Create a thread without a turn */
   'POST /api/threads': { input: { body: ThreadCreate }; reply: Thread };
+  /** Run the agent of a thread for an AG-UI client */
+  'POST /api/threads/{id}/ag-ui': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+      body: AgUiRunInput;
+    };
+    reply: AgUiEvent;
+  };
+  /** Create a token for a page */
+  'POST /api/threads/{id}/tokens': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+      body: ThreadTokenCreate;
+    };
+    reply: NewThreadToken;
+  };
+  /** Send a message from useChat and stream the answer */
+  'POST /api/threads/{id}/ui': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+      body: UiChatRequest;
+    };
+    reply: UiChunk;
+  };
   /** Create a stored token */
   'POST /api/tokens': { input: { body: StoredTokenCreate }; reply: StoredToken };
   /** Grant a resource your token */
@@ -7616,6 +7812,8 @@ export const IDEMPOTENT: ReadonlySet<string> = new Set([
   'POST /api/tasks/{id}/fork',
   'POST /api/tasks/{id}/scores',
   'POST /api/threads',
+  'POST /api/threads/{id}/ag-ui',
+  'POST /api/threads/{id}/ui',
   'POST /api/tokens',
   'POST /api/workflows',
   'POST /api/workflows/{id}/prompt',

@@ -33,6 +33,7 @@ const OWNING: [column: string, rows: string][] = [
   ['session_id', 'IN (SELECT id FROM chat_sessions WHERE owner = $1)'],
   ['delivery_id', `IN (SELECT id FROM webhook_deliveries WHERE task_id IN (${TASKS}) OR alert_event_id IN (${ALERT_EVENTS}))`],
   ['principal', '= $1'],
+  ['thread_id', 'IN (SELECT id FROM threads WHERE owner = $1)'],
   ['scheduled_agent_id', 'IN (SELECT id FROM scheduled_agents WHERE owner = $1)'],
 ];
 
