@@ -19,7 +19,7 @@ const ThreadTokenCreate = z
       .default(10 * MINUTE),
     origins: z
       .array(z.string().max(300).refine(isOrigin, 'takes origins such as https://shop.example, without a path'))
-      .max(20)
+      .max(100)
       .default([])
       .meta({ description: 'The sites whose pages may use it; browsers of others are refused. Empty: those of `CORS_ORIGINS`' }),
   })
@@ -28,12 +28,10 @@ const ThreadTokenCreate = z
 const NewThreadToken = z
   .object({
     thread_id: Id,
-    token: z
-      .string()
-      .meta({
-        description: 'Shown only in this reply',
-        example: 'pt_bm90IGEgdG9rZW4gYXQgYWxsLCBvbmx5IGFuIGV4YW1wbGUgb2Ygb25lISEh',
-      }),
+    token: z.string().meta({
+      description: 'Shown only in this reply',
+      example: 'pt_bm90IGEgdG9rZW4gYXQgYWxsLCBvbmx5IGFuIGV4YW1wbGUgb2Ygb25lISEh',
+    }),
     origins: z.array(z.string()),
     expires_at: Timestamp,
   })

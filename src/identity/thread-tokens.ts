@@ -27,7 +27,9 @@ function toIdentity(token: KnownThreadToken, claimed_role: CallerRole | null): I
   const { thread_id, origins, scopes, expires_at, service_key_id, key_role } = token;
   const role = (key_role ?? 'editor') as CallerRole;
   return {
-    ...{ provider, subject: subject.join(':'), login: token.owner_login },
+    provider,
+    subject: subject.join(':'),
+    login: token.owner_login,
     ...(claimed_role ? { claimed_role } : {}),
     ...(service_key_id ? { service_key: { id: service_key_id, role, scopes, expires_at } } : {}),
     thread_token: { thread_id, origins, role, scopes },

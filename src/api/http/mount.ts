@@ -258,7 +258,10 @@ function send(
   if (kind === 'events' && answer === null) return reply.code(204).send();
   if (kind === 'events')
     return sendEvents(reply.headers(headers), answer as Frames, {
-      ...{ disconnect: createDisconnectSignal(reply), closing, waiting, cut_on_close },
+      disconnect: createDisconnectSignal(reply),
+      closing,
+      waiting,
+      cut_on_close,
     });
   if (answer instanceof FileReply) return sendFile(reply, answer);
   if (kind === 'none' || !schema) return reply.send();

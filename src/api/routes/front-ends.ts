@@ -104,8 +104,7 @@ const isOfRun = ({ id, toolCallId }: Record<string, unknown>, { task_id }: Compa
   (String(id).startsWith(`${task_id}-`) && id !== toPromptId(task_id)) || String(toolCallId).startsWith(`call_${task_id}_`);
 
 /** Returns the messages that the client has, without those of the run that it continues. */
-const listEarlier = ({ messages }: AgUiRunInput, run: CompatRun) =>
-  messages.filter((message: Message) => !isOfRun(message, run)) as unknown as AgUiMessage[];
+const listEarlier = ({ messages }: AgUiRunInput, run: CompatRun) => messages.filter((message: Message) => !isOfRun(message, run));
 
 async function* showEmptyThread(id: string): AsyncGenerator<SseFrame> {
   const place = { threadId: id, runId: id };
