@@ -4,7 +4,6 @@ import { isTerminal } from '../../domain/statuses.ts';
 import type { Caller } from '../../identity/caller.ts';
 import { getOwnThread } from '../checks/owned.ts';
 import { listUnusedFields, parseAgUiCommand } from '../compat/ag-ui/command.ts';
-import type { AgUiMessage } from '../compat/ag-ui/messages.ts';
 import { streamAgUi } from '../compat/ag-ui/stream.ts';
 import { type FrontEndCommand, toPromptId } from '../compat/commands.ts';
 import { listAgUiHistory, listUiHistory, loadHistory } from '../compat/front-end-history.ts';
