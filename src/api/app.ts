@@ -1,4 +1,3 @@
-import cors from '@fastify/cors';
 import multipart from '@fastify/multipart';
 import rateLimit from '@fastify/rate-limit';
 import Fastify, { type FastifyInstance } from 'fastify';
@@ -6,6 +5,7 @@ import type { Endpoint } from '../contracts/endpoint.ts';
 import type { HostRule } from '../domain/hosts.ts';
 import type { Tracing } from '../observe/tracing.ts';
 import { createLimitChecks, type LimitChecks } from './checks/priced-limits.ts';
+import { refuseOtherThanThread } from './checks/thread-tokens.ts';
 import { mcpEndpointRoutes } from './compat/mcp/routes.ts';
 import { openaiRoutes } from './compat/openai/routes.ts';
 import { requireCaller } from './http/auth.ts';
@@ -19,10 +19,11 @@ import { createIdempotency } from './http/idempotency.ts';
 import { parseJsonBody } from './http/json-body.ts';
 import { LOG_SHAPE } from './http/log-shape.ts';
 import type { Api } from './http/mount.ts';
+import { allowOrigins, shareWithOrigins } from './http/origins.ts';
 import { refuseInOurWords, refuseRoute } from './http/problems.ts';
 import { RateWindow } from './http/rate-window.ts';
 import { createRedactedLog, redactReplies } from './http/redact-replies.ts';
-import { REQUEST_ID, returnRequestIds } from './http/request-ids.ts';
+import { returnRequestIds } from './http/request-ids.ts';
 import { secureHeaders } from './http/secure-headers.ts';
 import { cutStalled, lingerOnClose } from './http/slow-clients.ts';
 import { agentRoutes } from './routes/agents.ts';
@@ -53,6 +54,7 @@ import { skillRoutes } from './routes/skills.ts';
 import { systemRoutes } from './routes/system.ts';
 import { taskRoutes } from './routes/tasks.ts';
 import { threadMessageRoutes } from './routes/thread-messages.ts';
+import { threadTokenRoutes } from './routes/thread-tokens.ts';
 import { threadRoutes } from './routes/threads.ts';
 import { tokenRoutes } from './routes/tokens.ts';
 import { transferRoutes } from './routes/transfer.ts';
@@ -139,12 +141,9 @@ export async function buildApp(services: Services, settings: ApiSettings): Promi
   refuseInOurWords(http, endpoints);
   refuseAtEdge(http);
   redactReplies(http, services.secrets);
-  refuseOtherHosts(http, settings);
-  if (settings.cors_origins.length > 0)
-    await http.register(cors, {
-      origin: [...settings.cors_origins],
-      exposedHeaders: ['link', 'x-total-count', 'etag', REQUEST_ID],
-    });
+  const allowsOrigin = allowOrigins({ ...settings, knowsOrigin: services.store.threadTokens.knowsOrigin });
+  refuseOtherHosts(http, { ...settings, allowsOrigin });
+  await shareWithOrigins(http, allowsOrigin);
   await http.register(multipart, { limits: { fileSize: UPLOAD_BYTES, files: 1, fields: FORM_FIELDS, parts: FORM_FIELDS + 1 } });
 
   const { limits } = settings;
@@ -172,7 +171,7 @@ export async function buildApp(services: Services, settings: ApiSettings): Promi
   await http.register(async (guarded) => {
     refuseIfCrowded(guarded, services.isCrowded);
     const browser = sign_in && { cookies: createCookies(sign_in), public_url: sign_in.public_url };
-    requireCaller(guarded, { identify, sign_ins, authorityOf, browser });
+    requireCaller(guarded, { identify, sign_ins, authorityOf, browser, refuseUnopened: refuseOtherThanThread(services) });
     await guarded.register(rateLimit, {
       max: settings.rate_limit,
       store: RateWindow,
@@ -229,6 +228,7 @@ function mountResources(
   threadRoutes(api, services);
   threadMessageRoutes(api, services);
   frontEndRoutes(api, services);
+  threadTokenRoutes(api, services);
   evaluationRoutes(api, services);
   runInspectionRoutes(api, services);
   usageRoutes(api, services.store);

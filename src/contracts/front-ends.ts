@@ -88,7 +88,10 @@ const HistoryQuery = z.object({
 
 const tag = 'Threads';
 const ui = {
-  ...{ tag, reply: UiChunk, kind: 'events' as const, refuses: [403] },
+  tag,
+  reply: UiChunk,
+  kind: 'events' as const,
+  refuses: [403],
   headers: { 'x-vercel-ai-ui-message-stream': 'v1' },
 };
 const ag_ui = { tag, reply: AgUiEvent, kind: 'events' as const, refuses: [403] };

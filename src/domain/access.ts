@@ -46,3 +46,10 @@ const BROWSER_SESSION = /^ps_[\w-]{54}$/;
  * else.
  */
 export const isBrowserSession = (access_token: string): boolean => BROWSER_SESSION.test(access_token);
+
+/** The first characters of a thread's token. */
+export const THREAD_TOKEN_PREFIX = 'pt_';
+const THREAD_TOKEN = /^pt_[\w-]{54}$/;
+
+/** True if a bearer token opens one thread only. Like a service key, it must reach no one else. */
+export const isThreadToken = (access_token: string): boolean => THREAD_TOKEN.test(access_token);

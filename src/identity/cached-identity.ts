@@ -9,10 +9,18 @@ interface ServiceKeyRights extends Authority {
   expires_at: Date | null;
 }
 
+interface ThreadTokenRights extends Authority {
+  thread_id: string;
+  /** The sites whose pages may use it; empty: it names none. */
+  origins: readonly string[];
+}
+
 /** The owner of an access token. */
 export interface Identity extends Principal {
   /** The service key that the token is; absent: the person's own access token. */
   service_key?: ServiceKeyRights;
+  /** The one thread that the token opens; absent: it is no token of a thread. */
+  thread_token?: ThreadTokenRights;
   /** True if the token is a browser session, which ends when the person signs out. */
   browser_session?: true;
   /** The role that the token itself names. */

@@ -25,10 +25,11 @@ export function authorities({ administrators, viewers, editors, others }: RoleSe
         : editors.includes(key)
           ? 'editor'
           : undefined;
-  return ({ provider, subject, claimed_role, service_key }) => {
+  return ({ provider, subject, claimed_role, service_key, thread_token }) => {
     const owner = findListedRole(`${provider}:${subject}`) ?? claimed_role ?? others;
-    if (!service_key) return { role: owner, scopes: SCOPES_OF[owner] };
-    const role = lowerRole(owner, service_key.role);
-    return { role, scopes: service_key.scopes.filter((scope) => SCOPES_OF[role].includes(scope)) };
+    const bounds = thread_token ?? service_key;
+    if (!bounds) return { role: owner, scopes: SCOPES_OF[owner] };
+    const role = lowerRole(owner, bounds.role);
+    return { role, scopes: bounds.scopes.filter((scope) => SCOPES_OF[role].includes(scope)) };
   };
 }

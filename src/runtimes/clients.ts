@@ -1,6 +1,6 @@
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI, { AzureOpenAI } from 'openai';
-import { isBrowserSession, isServiceKey } from '../domain/access.ts';
+import { isBrowserSession, isServiceKey, isThreadToken } from '../domain/access.ts';
 import type { PinnedProvider } from '../domain/definition.ts';
 import { secretRefusal } from '../domain/errors.ts';
 import { findHeaderError } from '../domain/header-value.ts';
@@ -50,6 +50,11 @@ export function defaultClient(base_url: string, access_token: string, fetch: Fet
     throw refusal(
       "The default runtime is called with the caller's access token, which a sign-in of the dashboard does not keep: give the agent a provider",
       'session_not_sent',
+    );
+  if (isThreadToken(access_token))
+    throw refusal(
+      "The default runtime is called with the caller's access token, and a thread's token never leaves Perdura: give the agent a provider",
+      'thread_token_not_sent',
     );
   return new OpenAI({ ...COMMON, baseURL: base_url, apiKey: access_token, fetch: clientFetch(fetch) });
 }

@@ -17,6 +17,7 @@ import { personSettings } from './people/person-settings.ts';
 import { principalStore } from './people/principals.ts';
 import { quotaStore } from './people/quotas.ts';
 import { serviceKeyStore } from './people/service-keys.ts';
+import { threadTokenStore } from './people/thread-tokens.ts';
 import { agentStore } from './resources/agents.ts';
 import { alertStore } from './resources/alerts.ts';
 import { budgetStore } from './resources/budgets.ts';
@@ -184,6 +185,7 @@ export function createStore({
     browserSessions: browserSessionStore(prisma),
     settings: personSettings(prisma),
     serviceKeys: serviceKeyStore(prisma),
+    threadTokens: threadTokenStore({ pool, prisma }),
     audit: auditStore({ pool: quick, prisma }),
     auditQueue: auditQueueStore({ pool, prisma }),
     quotas: quotaStore(pool, isToolsRole),

@@ -125,7 +125,10 @@ it.each(IDS)('$title knows no malformed id', async ({ endpoint, name }) => {
   }
 });
 
-const NESTED = endpoints.filter(({ path, access }) => access !== null && path.startsWith('/api/') && path.split('{').length > 2);
+// The id that a page gives to its chat is its own, and names nothing here.
+const NESTED = endpoints.filter(
+  ({ path, access }) => access !== null && path.startsWith('/api/') && path.split('{').length > 2 && !path.includes('{chat_id}'),
+);
 
 it.each(titled(NESTED))(
   '%s answers 404 to its owner for a last id that does not exist, and 403 to others',

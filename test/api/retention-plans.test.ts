@@ -14,7 +14,7 @@ const TASKS = 20_000;
 const GROWING = [
   ...['definitions', 'events', 'idempotency_keys', 'memories', 'schedule_fires', 'secret_grants', 'task_messages', 'task_steps'],
   ...['tasks', 'token_uses', 'tool_calls', 'webhook_attempts', 'webhook_deliveries', 'workflows'],
-  ...['audit_entries', 'browser_sessions', 'mcp_sign_in_attempts', 'attachments', 'task_attachments'],
+  ...['audit_entries', 'browser_sessions', 'thread_tokens', 'mcp_sign_in_attempts', 'attachments', 'task_attachments'],
   ...['conversations', 'conversation_items', 'conversation_files', 'threads'],
 ];
 
@@ -48,6 +48,8 @@ const FILL = [
   `INSERT INTO memories (id, agent_id, scope, workflow_id, key, value, created_by) SELECT id, agent_id, 'session', id::text, 'k', 'v', 'o' FROM tasks`,
   `INSERT INTO audit_entries (id, at, principal, login, operation, scope, path, resource_type, status, request_id, address)
     SELECT id, completed_at, 'o', 'o', 'p', 'run', '/', 'tasks', 200, 'r', 'a' FROM tasks`,
+  `INSERT INTO thread_tokens (hash, thread_id, expires_at)
+    SELECT decode(md5(id::text), 'hex'), (SELECT id FROM threads LIMIT 1), completed_at FROM tasks`,
   `INSERT INTO browser_sessions (hash, provider, subject, login, expires_at)
     SELECT decode(md5(id::text), 'hex'), 'p', 's', 'l', completed_at FROM tasks`,
   `INSERT INTO mcp_servers (id, name, transport_type, created_by) VALUES (gen_random_uuid(), 's', 'http', 'o')`,

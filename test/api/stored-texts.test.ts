@@ -43,6 +43,7 @@ const NOT_COUNTED: Record<string, string> = {
   task_messages: 'history: bounded by RUNNING_TASKS_PER_PRINCIPAL and the limits of a run',
   task_steps: 'history',
   tasks: 'history',
+  thread_tokens: 'expire',
   threads: 'history: titles and metadata of limited length',
   token_uses: 'history',
   tool_calls: 'history',

@@ -116,7 +116,7 @@ export default [
   },
   {
     id: 'guards/answer-not-checked',
-    file: 'src/api/routes/tasks.ts',
+    file: 'src/api/service/call-decisions.ts',
     symbol: 'checkContent',
     text: 'const errors = listAnswerErrors(schema, content);',
     replacement: 'const errors: ReturnType<typeof listAnswerErrors> = [];',

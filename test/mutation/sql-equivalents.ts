@@ -184,7 +184,7 @@ export const EQUIVALENT: readonly Equivalent[] = [
   },
   ...['created_at', 'expires_at', 'at'].map(
     (column): Equivalent => ({
-      names: ['expire_keys', 'remove_mcp_sign_in_attempts', 'remove_browser_sessions', 'remove_audit'],
+      names: ['expire_keys', 'remove_mcp_sign_in_attempts', 'remove_browser_sessions', 'remove_thread_tokens', 'remove_audit'],
       was: column,
       becomes: `${column} DESC`,
       reason: 'Which rows are in the first batch: the caller asks again until nothing is left.',

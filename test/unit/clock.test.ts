@@ -19,10 +19,11 @@ const TIME_OF_DAY: Record<string, RegExp> = {
   'the timestamp of a webhook message': /now = Date\.now, timeout_ms = TIMEOUT_MS \}: SenderOptions/,
   'a time that is stored and compared with another stored one':
     /(previous|reply)_until\.getTime\(\) (<=?|>) Date\.now\(\)|Date\.parse\(ttl\) <= Date\.now\(\)|Date\.now\(\) - Date\.parse\(listings\.get/,
+  'the age of an answer': /Date\.now\(\) - Date\.parse\(head\.completed_at\)/,
   'the age of a change to a schedule': /updated_at: \{ lt: new Date\(Date\.now\(\) - grace_ms\) \}/,
   'the time of a chat message': /Math\.max\(Date\.now\(\), /,
   'the end of a service key or an access token':
-    /Date\.parse\(target_key\.expires_at\) <= Date\.now\(\)|ends <= Date\.now\(\)|Date\.now\(\) \+ grace_seconds|Date\.now\(\) < \(principal\?\.valid_until/,
+    /Date\.parse\(target_key\.expires_at\) <= Date\.now\(\)|ends <= Date\.now\(\)|Date\.now\(\) \+ grace_seconds|Date\.now\(\) < \(principal\?\.valid_until|Date\.now\(\) \+ ttl_seconds/,
   'the end of a session of a browser, and of a sign-in in progress':
     /Date\.now\(\) \+ LOGIN_SECONDS|Date\.now\(\) \+ seconds|login\.expires_at > Date\.now\(\)/,
   'the end of a sign-in at an MCP server, and of its tokens':

@@ -9,7 +9,7 @@ import { readTranscript } from './projection/read-transcript.ts';
 import * as ui from './ui/messages.ts';
 
 /** A turn with the parts of its transcript. */
-export interface ShownTurn extends BranchTurn {
+interface ShownTurn extends BranchTurn {
   parts: RunPart[];
 }
 

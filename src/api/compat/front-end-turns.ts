@@ -12,7 +12,7 @@ import { formatValue } from './openai/client-tools.ts';
 import type { CompatServices } from './runs.ts';
 
 /** Where a command is carried out. */
-export interface FrontEndPlace {
+interface FrontEndPlace {
   thread: Pick<Thread, 'id' | 'workflow_id' | 'head_task_id'>;
   caller: Caller;
   /** The id of the turn that the command begins, if the request has reserved one. */
@@ -39,7 +39,11 @@ export function createFrontEndTurns(services: CompatServices) {
     attach(files.length > 0 ? (parseAttachments(files) as AskedFile[]) : [], owner);
 
   const toSender = ({ caller: { key, login, access_token, service_key }, task_id }: FrontEndPlace) => ({
-    ...{ task_id, owner: key, owner_login: login, access_token, service_key_id: service_key?.id },
+    task_id,
+    owner: key,
+    owner_login: login,
+    access_token,
+    service_key_id: service_key?.id,
   });
 
   /** Sends a message as the next turn of the thread: the one place from which front ends do. */
@@ -159,7 +163,10 @@ export function createFrontEndTurns(services: CompatServices) {
 }
 
 const toNewTurn = ({ task_id, workflow_id }: { task_id: string; workflow_id: string }): AnsweringTurn => ({
-  ...{ task_id, workflow_id, after: 0, is_new: true },
+  task_id,
+  workflow_id,
+  after: 0,
+  is_new: true,
 });
 
 const toDecision = (answer: Extract<CallAnswer, { kind: 'approval' | 'reconciliation' }>) => {

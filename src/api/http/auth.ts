@@ -18,6 +18,8 @@ interface AuthOptions {
   identify: CachedIdentity;
   sign_ins: SignIns;
   authorityOf: AuthorityOf;
+  /** Throws if the caller's token does not open what the request is about. */
+  refuseUnopened(request: FastifyRequest): Promise<void>;
   /** Null: browser sign-in is not configured. */
   browser: { cookies: BrowserCookies; public_url(): string | null } | null;
 }
@@ -25,7 +27,10 @@ interface AuthOptions {
 /**
  * Requires a bearer token, verified by an identity provider, on every request; under /api, a browser session is accepted as well.
  */
-export function requireCaller(http: FastifyInstance, { identify, sign_ins, authorityOf, browser }: AuthOptions): void {
+export function requireCaller(
+  http: FastifyInstance,
+  { identify, sign_ins, authorityOf, browser, refuseUnopened }: AuthOptions,
+): void {
   const findToken = (request: FastifyRequest): string | null => {
     if (request.headers.authorization !== undefined || !browser) return parseBearer(request);
     if (!request.routeOptions.url?.startsWith('/api/')) return null;
@@ -46,6 +51,7 @@ export function requireCaller(http: FastifyInstance, { identify, sign_ins, autho
     const authority = authorityOf(principal);
     const key = principalKey(principal);
     request.caller = { ...principal, ...authority, key, access_token, is_admin: authority.role === 'administrator' };
+    await refuseUnopened(request);
   });
 }
 

@@ -8,6 +8,8 @@ import { parseExact, parseRounded } from '../../domain/exact-json.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
+    /** The operation of the contract; absent: the route is not one of it. */
+    operation?: string;
     /** If true, integers are kept as they were written. */
     exact?: boolean;
     /** If true, comments and trailing commas are accepted. */

@@ -127,7 +127,7 @@ export function mount<
     method: endpoint.method,
     url: endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1'),
     ...(endpoint.large ? { bodyLimit: LARGE_BYTES } : {}),
-    config: { exact: endpoint.exact === true, commented: endpoint.commented === true },
+    config: { operation: endpoint.operation, exact: endpoint.exact === true, commented: endpoint.commented === true },
     async onRequest(request, reply) {
       refuseUnpermitted(endpoint, request.caller);
       if (isUpload(endpoint)) api.gates.uploads(request.caller.key, reply);
@@ -260,7 +260,10 @@ function send(
   if (kind === 'events' && answer === null) return reply.code(204).send();
   if (kind === 'events')
     return sendEvents(reply.headers(headers), answer as Frames, {
-      ...{ disconnect: createDisconnectSignal(reply), closing, waiting, cut_on_close },
+      disconnect: createDisconnectSignal(reply),
+      closing,
+      waiting,
+      cut_on_close,
     });
   if (answer instanceof FileReply) return sendFile(reply, answer);
   if (kind === 'none' || !schema) return reply.send();

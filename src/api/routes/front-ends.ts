@@ -4,7 +4,6 @@ import { isTerminal } from '../../domain/statuses.ts';
 import type { Caller } from '../../identity/caller.ts';
 import { getOwnThread } from '../checks/owned.ts';
 import { listUnusedFields, parseAgUiCommand } from '../compat/ag-ui/command.ts';
-import type { AgUiMessage } from '../compat/ag-ui/messages.ts';
 import { streamAgUi } from '../compat/ag-ui/stream.ts';
 import { type FrontEndCommand, toPromptId } from '../compat/commands.ts';
 import { listAgUiHistory, listUiHistory, loadHistory } from '../compat/front-end-history.ts';
@@ -104,8 +103,7 @@ const isOfRun = ({ id, toolCallId }: Record<string, unknown>, { task_id }: Compa
   (String(id).startsWith(`${task_id}-`) && id !== toPromptId(task_id)) || String(toolCallId).startsWith(`call_${task_id}_`);
 
 /** Returns the messages that the client has, without those of the run that it continues. */
-const listEarlier = ({ messages }: AgUiRunInput, run: CompatRun) =>
-  messages.filter((message: Message) => !isOfRun(message, run)) as unknown as AgUiMessage[];
+const listEarlier = ({ messages }: AgUiRunInput, run: CompatRun) => messages.filter((message: Message) => !isOfRun(message, run));
 
 async function* showEmptyThread(id: string): AsyncGenerator<SseFrame> {
   const place = { threadId: id, runId: id };

@@ -13,8 +13,6 @@ interface Services {
   engine: Pick<Engine, 'decide'>;
 }
 
-export type CallDecisions = ReturnType<typeof createCallDecisions>;
-
 /** Records what a person decides about calls that wait for it. The caller's right to the task is checked before. */
 export function createCallDecisions({ store, engine }: Services) {
   return {

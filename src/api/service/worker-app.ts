@@ -32,7 +32,7 @@ export function buildWorkerApp(services: WorkerServices, settings: WorkerSetting
   secureHeaders(http);
   refuseInOurWords(http);
   refuseAtEdge(http);
-  refuseOtherHosts(http, { answers_to: settings.answers_to, cors_origins: [] });
+  refuseOtherHosts(http, { answers_to: settings.answers_to, allowsOrigin: async () => false });
   http.get('/health/live', async () => ({ status: 'live' }));
   readinessRoute(http, services);
   metricsRoute(http, { token: settings.metrics_token, sources: services.metrics });

@@ -9,6 +9,7 @@ import { withBrowserSessions } from '../../identity/browser-sessions.ts';
 import { createCachedIdentity } from '../../identity/cached-identity.ts';
 import { authorities } from '../../identity/roles.ts';
 import { withServiceKeys } from '../../identity/service-keys.ts';
+import { withThreadTokens } from '../../identity/thread-tokens.ts';
 import { measureRunner } from '../../observe/measured.ts';
 import { createMeters } from '../../observe/meters.ts';
 import { PATIENCE_MS } from '../../parsers/failure.ts';
@@ -111,10 +112,11 @@ export async function openSharedServices(
   const people = withBrowserSessions(createCachedIdentity(setting.identity_providers, { on_seen }), store.browserSessions.known);
   const findClaimedRole = async (owner: string) =>
     config.OIDC_ROLE_CLAIM === undefined ? null : ((await store.principals.find(owner))?.claimed_role ?? null);
-  const identify = withServiceKeys(people, {
+  const with_keys = withServiceKeys(people, {
     findKey: (key) => store.serviceKeys.known(key, noteFailure),
     claimedRole: findClaimedRole,
   });
+  const identify = withThreadTokens(with_keys, { findToken: store.threadTokens.known, claimedRole: findClaimedRole });
   const knowledge = openKnowledge({
     store,
     egress: egress.configuration,

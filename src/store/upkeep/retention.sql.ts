@@ -224,3 +224,12 @@ export const removeBrowserSessions = statement(
       WHERE ctid = ANY (ARRAY(SELECT ctid FROM browser_sessions WHERE expires_at < :now ORDER BY expires_at LIMIT ${BATCH})) RETURNING 1)
     SELECT count(*)::int AS removed FROM gone`,
 );
+
+export const removeThreadTokens = statement(
+  'remove_thread_tokens',
+  ['now'],
+  `WITH gone AS (
+      DELETE FROM thread_tokens
+      WHERE ctid = ANY (ARRAY(SELECT ctid FROM thread_tokens WHERE expires_at < :now ORDER BY expires_at LIMIT ${BATCH})) RETURNING 1)
+    SELECT count(*)::int AS removed FROM gone`,
+);

@@ -81,6 +81,7 @@ export function retentionStore({ pool }: Pick<Database, 'pool'>) {
       attachments: (after = START) => taking((on) => attachments(on, now, after)),
       mcp_sign_in_attempts: () => taking((on) => removeBatch(on, sql.removeMcpSignInAttempts({ now }))),
       browser_sessions: () => taking((on) => removeBatch(on, sql.removeBrowserSessions({ now }))),
+      thread_tokens: () => taking((on) => removeBatch(on, sql.removeThreadTokens({ now }))),
     }),
     /** Returns the sweep of audit entries from before a time. */
     audit: (before: Date): Record<string, Sweep> => ({

@@ -29,6 +29,7 @@ const OWNING: [column: string, rows: string][] = [
   ['item_id', 'IN (SELECT id FROM knowledge_items WHERE created_by = $1)'],
   ['delivery_id', `IN (SELECT id FROM webhook_deliveries WHERE task_id IN (${TASKS}) OR alert_event_id IN (${ALERT_EVENTS}))`],
   ['principal', '= $1'],
+  ['thread_id', 'IN (SELECT id FROM threads WHERE owner = $1)'],
   ['scheduled_agent_id', 'IN (SELECT id FROM scheduled_agents WHERE owner = $1)'],
 ];
 

@@ -99,6 +99,9 @@ const OPERATIONS: Record<keyof typeof RULES, string[]> = {
       (part) => `POST /api/tasks/{id}/${part}`,
     ),
     ...['GET', 'PUT', 'DELETE'].flatMap((method) => ['datasets', 'threads'].map((part) => `${method} /api/${part}/{id}`)),
+    ...['POST', 'GET'].flatMap((method) => ['ui', 'ag-ui'].map((part) => `${method} /api/threads/{id}/${part}`)),
+    ...['GET /api/threads/{id}/ui/messages', 'GET /api/threads/{id}/ui/{chat_id}/stream'],
+    ...['POST', 'DELETE'].map((method) => `${method} /api/threads/{id}/tokens`),
     ...['GET', 'POST'].flatMap((method) => ['items', 'runs'].map((part) => `${method} /api/datasets/{id}/${part}`)),
     ...['POST /api/datasets/{id}/items/import', 'DELETE /api/datasets/{id}/items/{item_id}'],
     ...['GET /api/datasets/{id}/runs/{run_id}', 'GET /api/datasets/{id}/runs/{run_id}/results'],
@@ -194,6 +197,7 @@ export const REFERENCES: Record<
   },
   subject_id: 'private',
   thread_id: 'private',
+  head_task_id: 'private',
   ...{ api_key_token_name: 'token', repo_token_name: 'token', credential_overrides: 'token', env_config: 'token' },
   ...{ token_name: 'token', env_mapping: 'token', connection_config: 'token', headers: 'token', env: 'token' },
   previous_response_id: 'response',
@@ -221,6 +225,7 @@ const PLAIN = new Set(
     'cron time_zone jitter_seconds pause_after_failures count count_to scheduled_agents',
     'question_id action state code iss disabled allow_secret_questions',
     ...Object.keys(CallSettingFields),
+    'in_thread origins ttl_seconds parts messageId threadId runId context forwardedProps resume interruptId payload',
     'attachments media_type data above tokens digest file_name fallbacks on fallback_minutes kind tool',
   ].flatMap((line) => line.split(' ')),
 );
@@ -244,6 +249,12 @@ const EXCEPTIONS: Record<string, (typeof REFERENCES)[string] | 'plain'> = {
   'POST /api/mcps/sign-in server_id': 'plain',
   'POST /api/mcps/{id}/prompts/fill name': 'plain',
   'POST /mcp id': 'plain',
+  // Pages choose the ids of their chats and messages, and the names of their tools.
+  'POST /api/threads/{id}/ui id': 'plain',
+  'POST /api/threads/{id}/ui messages[].id': 'plain',
+  'POST /api/threads/{id}/ui tools[].name': 'plain',
+  'POST /api/threads/{id}/ag-ui messages[].id': 'plain',
+  'POST /api/threads/{id}/ag-ui tools[].name': 'plain',
   'POST /mcp [].id': 'plain',
 };
 

@@ -152,6 +152,7 @@ describe('the session', () => {
       identify: Object.assign(async (token: string) => ([OLD, 'token'].includes(token) ? ANN : null), { knows: () => true }),
       sign_ins: createSignIns(2),
       authorityOf: () => ({ role: 'viewer', scopes: ['read'] }),
+      refuseUnopened: async () => {},
       browser: { cookies: createCookies({ public_url }), public_url },
     });
     http.get('/api/me', async ({ caller }) => ({ detail: caller.login }));

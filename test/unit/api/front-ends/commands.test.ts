@@ -28,7 +28,9 @@ describe('a request of useChat', () => {
   it('sends a message, of which only the last one counts', () => {
     const messages = [answer([text('Before')]), user(text('Hello'), text('you'))];
     const message = { id: 'm1', text: 'Hello\n\nyou', files: [] };
-    expect(parse({ id: 'chat-1', messages, trigger: 'submit-message' })).toEqual({ kind: 'message', message, replaces: null });
+    expect(parse({ id: 'chat-1', messages, trigger: 'submit-message' })).toEqual({
+      ...{ kind: 'message', message, replaces: null, answer_before: TASK_ID },
+    });
   });
 
   it('sends files within the request, and files that were uploaded before', () => {
@@ -45,14 +47,28 @@ describe('a request of useChat', () => {
     });
   });
 
+  it('sends the tools that the page executes', () => {
+    const tools = [{ name: 'locate', description: 'Locates' }];
+    expect(parse({ messages: [user(text('Hello'))], tools })).toMatchObject({
+      client_tools: [{ name: 'locate', description: 'Locates', effect: 'read' }],
+    });
+  });
+
   it('edits a message', () => {
     expect(parse({ messages: [user(text('Better'))], messageId: 'm1' })).toMatchObject({ kind: 'message', replaces: 'm1' });
   });
 
   it('asks for another answer', () => {
     const regenerate = { messages: [user(text('Hello'))], trigger: 'regenerate-message' };
-    expect(parse({ ...regenerate, messageId: TASK_ID })).toEqual({ kind: 'regenerate', message_id: TASK_ID });
-    expect(parse({ ...regenerate, messages: [] })).toEqual({ kind: 'regenerate', message_id: null });
+    expect(parse({ ...regenerate, messageId: TASK_ID })).toEqual({
+      kind: 'regenerate',
+      message_id: TASK_ID,
+      answer_before: null,
+    });
+    expect(parse({ ...regenerate, messages: [] })).toEqual({ kind: 'regenerate', message_id: null, answer_before: null });
+    expect(parse({ ...regenerate, messages: [answer([text('Before')]), ...regenerate.messages] })).toMatchObject({
+      answer_before: TASK_ID,
+    });
   });
 
   const tool = (call_id: string, values: object) => ({ type: 'tool-locate', toolCallId: idOf(call_id), ...values });
@@ -130,7 +146,7 @@ describe('a request of an AG-UI client', () => {
     const tools = [{ name: 'locate', description: 'Locates', parameters }];
     const context = [{ description: 'Page', value: 'Cart' }];
     expect(parse({ messages: [{ ...user('Hi'), role: 'assistant' }, user('Hello')], tools, context })).toEqual({
-      ...{ kind: 'message', replaces: null, context },
+      ...{ kind: 'message', replaces: null, answer_before: null, context },
       message: { id: 'm1', text: 'Hello', files: [] },
       client_tools: [{ name: 'locate', description: 'Locates', parameters, effect: 'read' }],
     });

@@ -1,1 +1,0 @@
--- Serves versions from: 20261202000091_alert_channels
