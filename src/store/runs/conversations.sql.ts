@@ -41,7 +41,8 @@ const BRANCH = `WITH RECURSIVE turns AS (
       SELECT t.* FROM threads h JOIN tasks t ON t.id = h.head_task_id WHERE h.id = :thread_id
       UNION ALL SELECT t.* FROM turns n JOIN tasks t ON t.id = n.previous_task_id)`;
 /** Context that Perdura adds, such as memories, is no item, unless it was given as one. */
-const SHOWN = `e.status NOT IN (${LIVE}) AND NOT m.omitted AND (e.trigger = 'imported' OR m.kind IN ('prompt', 'reply', 'partial', 'result', 'denial', 'steer'))`;
+const SHOWN = `e.status NOT IN (${LIVE}) AND NOT m.omitted AND (e.trigger = 'imported' OR m.kind IN ('prompt', 'reply', 'partial', 'result', 'denial', 'steer')
+      AND (m.content <> '' OR m.tool_calls IS NOT NULL OR m.role = 'tool'))`;
 const MESSAGE = `e.id AS task_id, e.trigger, e.thread_turn AS turn, m.step, m.position, m.role, m.kind, m.content, m.tool_calls, m.call_id,
       CASE e.trigger WHEN 'imported' THEN m.extra END AS extra, e.prompt_parts, e.attachments,
       CASE WHEN e.status = 'completed' AND m.kind = 'reply' AND m.step = e.steps THEN jsonb_build_object('response', e.response) END AS answer`;
