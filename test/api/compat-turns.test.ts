@@ -149,7 +149,7 @@ describe('the items of a conversation', () => {
 });
 
 describe('a response of a conversation that did not complete', () => {
-  it('is no part of it: the next one follows the last that did', async () => {
+  it('is not part of it: the next one follows the last that did', async () => {
     const model = await here.workflow();
     const { id } = await alice.conversations.create();
     here.model.script(says('One.'), fails(400), hangs('Half'), says('Two.'));

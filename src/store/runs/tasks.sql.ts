@@ -25,7 +25,7 @@ export const createTask = statement(
   'create_task',
   ['task', 'new_thread', 'definition', 'config', 'version_id', 'is_trial', 'due_at', 'most_open', 'events'],
   `WITH given AS MATERIALIZED (
-      SELECT *, thread_id IS NULL AND NOT beside_lane AS in_workflows_lane FROM jsonb_populate_record(NULL::tasks, :task::jsonb)),
+      SELECT *, thread_id IS NULL AND NOT beside_lane AS in_workflows_lane FROM jsonb_populate_record(NULL::tasks, '{"beside_lane": false}'::jsonb || :task::jsonb)),
     room AS (
       SELECT :most_open::int IS NULL OR count(*) < :most_open AS is_left
       FROM (SELECT 1 FROM tasks WHERE owner = (SELECT owner FROM given) AND status IN (${LIVE}) LIMIT :most_open) open),
