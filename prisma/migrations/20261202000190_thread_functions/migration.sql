@@ -112,7 +112,7 @@ END $$;
 -- Locks: nothing.
 CREATE OR REPLACE FUNCTION covered_turn(p_task uuid) RETURNS integer LANGUAGE sql STABLE AS $$
   SELECT max(coalesce((m.extra ->> 'turn')::int, t.thread_turn)) FROM task_messages m JOIN tasks t ON t.id = m.task_id
-    WHERE m.task_id = p_task AND m.kind = 'summary'
+    WHERE m.task_id = p_task AND m.kind = 'summary' AND NOT m.omitted
 $$;
 
 -- Deletes a pending task that the engine never got, as if it had not been asked for. Returns the task that holds the lane then;
@@ -188,7 +188,7 @@ CREATE OR REPLACE FUNCTION earlier_messages(p_task uuid, p_as_begun boolean) RET
       'attachments', CASE m.kind WHEN 'prompt' THEN e.attachments END,
       'provider_id', s.provider_id, 'model', coalesce(d.body ->> 'model', d.body -> 'provider' ->> 'default_model')) ORDER BY e.thread_turn, m.step, m.position), '[]')
     FROM turns e JOIN definitions d ON d.hash = e.definition_hash JOIN task_messages m ON m.task_id = e.id LEFT JOIN task_steps s ON s.task_id = e.id AND s.step = m.step
-    WHERE e.id <> p_task
+    WHERE e.id <> p_task AND NOT m.omitted
 $$;
 
 -- Ends a task, once, and gives its lane to the next pending one, unless it stands beside the lane. Returns the task that holds the lane now if it is another
@@ -254,11 +254,24 @@ BEGIN
         status = CASE WHEN status = 'inactive' THEN status WHEN holder IS NULL THEN p_status ELSE 'running' END
         WHERE id = told_workflow;
     ELSE
-      UPDATE threads SET active_task_id = holder, updated_at = now() WHERE id = in_thread;
+      -- What failed in a conversation of /v1 is not part of it.
+      UPDATE threads SET active_task_id = holder, updated_at = now(), head_task_id = CASE
+          WHEN head_task_id = p_task AND ended.conversation_id = id AND p_status <> 'completed' THEN ended.previous_task_id
+          ELSE head_task_id END
+        WHERE id = in_thread;
     END IF;
   END IF;
   IF holder <> p_task THEN next_task := holder; END IF;
 END $$;
+
+-- Returns true if a turn that follows a task, directly or not, has not ended or ended at p_since or later. Its model reads the task.
+-- Locks: nothing.
+CREATE OR REPLACE FUNCTION followed_since(p_task uuid, p_since timestamptz) RETURNS boolean LANGUAGE sql STABLE AS $$
+  WITH RECURSIVE later AS (
+    SELECT id, completed_at FROM tasks WHERE previous_task_id = p_task
+    UNION ALL SELECT t.id, t.completed_at FROM later l JOIN tasks t ON t.previous_task_id = l.id)
+  SELECT EXISTS (SELECT 1 FROM later WHERE completed_at IS NULL OR completed_at >= p_since)
+$$;
 
 -- Adds a completed turn that holds given messages to a thread, after the last one of its branch in use, and makes it the last one. Nothing
 -- ran: it has no events and no usage, and its workflow does not count it. p_turn has the columns of the task; the others have their
@@ -274,7 +287,8 @@ BEGIN
   SELECT * INTO thread FROM threads WHERE id = turn.thread_id FOR NO KEY UPDATE;
   IF NOT FOUND OR thread.active_task_id IS NOT NULL THEN RETURN NULL; END IF;
   place := turn_after(thread.head_task_id);
-  UPDATE threads SET head_task_id = turn.id, accepted_tasks = accepted_tasks + 1, updated_at = greatest(updated_at, turn.created_at)
+  UPDATE threads SET head_task_id = turn.id, accepted_tasks = accepted_tasks + 1,
+      workflow_id = coalesce(workflow_id, turn.workflow_id), updated_at = greatest(updated_at, turn.created_at)
     WHERE id = thread.id;
   INSERT INTO tasks (id, workflow_id, owner, owner_login, agent_id, agent_name, definition_hash, prompt, attachments, response, trigger,
       status, usage_counted, created_at, completed_at, lane_number, thread_id, previous_task_id, thread_turn)
@@ -297,9 +311,9 @@ DECLARE
   freed integer := 0;
 BEGIN
   FOR lane IN
-    SELECT h.id FROM threads h JOIN workflows w ON w.id = h.workflow_id LEFT JOIN tasks t ON t.id = h.active_task_id
+    SELECT h.id FROM threads h LEFT JOIN workflows w ON w.id = h.workflow_id LEFT JOIN tasks t ON t.id = h.active_task_id
       WHERE (h.active_task_id IS NOT NULL AND (t.id IS NULL OR t.status IN ('completed', 'failed', 'halted')))
-        OR (h.active_task_id IS NULL AND w.status <> 'inactive' AND EXISTS (SELECT 1 FROM tasks p WHERE coalesce(p.thread_id, p.workflow_id) = h.id AND p.status = 'pending' AND NOT p.beside_lane))
+        OR (h.active_task_id IS NULL AND w.status IS DISTINCT FROM 'inactive' AND EXISTS (SELECT 1 FROM tasks p WHERE coalesce(p.thread_id, p.workflow_id) = h.id AND p.status = 'pending' AND NOT p.beside_lane))
       ORDER BY h.id
   LOOP
     PERFORM 1 FROM threads WHERE id = lane.id FOR NO KEY UPDATE;

@@ -1,5 +1,5 @@
 import { Id } from '../../contracts/common.ts';
-import { AppError, type FieldError, foreign, notFound, unprocessable } from '../../domain/errors.ts';
+import { AppError, conflict, type FieldError, foreign, notFound, unprocessable } from '../../domain/errors.ts';
 import type { Caller } from '../../identity/caller.ts';
 import type { Store } from '../../store/index.ts';
 
@@ -36,6 +36,15 @@ export const getOwnSession = ({ chats }: Pick<Store, 'chats'>) =>
 
 export const getOwnThread = ({ threads }: Pick<Store, 'threads'>) =>
   getOwn({ noun: 'thread', find: threads.find, getOwner: ({ owner }) => owner });
+
+/** Returns the workflow in which the turns of a thread run. Throws if there is none yet: nobody has said which model answers. */
+export function getHome({ workflow_id }: { workflow_id: string | null }): string {
+  if (workflow_id !== null) return workflow_id;
+  throw conflict(
+    'This conversation has no agent or workflow yet; send its first message to POST /v1/responses, which names one as its model',
+    'thread_without_workflow',
+  );
+}
 
 export const getOwnAlert = ({ alerts }: Pick<Store, 'alerts'>) =>
   getOwn({ noun: 'alert', find: alerts.find, getOwner: ({ owner }) => owner });

@@ -3,7 +3,7 @@ import type { AttachedFile } from '../../domain/attachments.ts';
 import { AppError, foreign } from '../../domain/errors.ts';
 import type { Caller } from '../../identity/caller.ts';
 import type { WiredTask } from '../../store/runs/wired-task.ts';
-import { getOwnTask } from '../checks/owned.ts';
+import { getHome, getOwnTask } from '../checks/owned.ts';
 import { type AskedFile, parseAttachments } from '../routes/attachments.ts';
 import { createCallDecisions, NOTHING_TO_DECIDE } from '../service/call-decisions.ts';
 import { answerCalls } from './client-calls.ts';
@@ -48,7 +48,8 @@ export function createFrontEndTurns(services: CompatServices) {
 
   /** Sends a message as the next turn of the thread: the one place from which front ends do. */
   async function send(command: Message, place: FrontEndPlace): Promise<AnsweringTurn> {
-    const { id: thread_id, workflow_id } = place.thread;
+    const { id: thread_id } = place.thread;
+    const workflow_id = getHome(place.thread);
     const attachments = await attachFiles(command, place.caller.key);
     const prompt = toPrompt(command);
     const order = { ...toSender(place), workflow_id, thread_id, prompt, attachments, client_tools: command.client_tools };

@@ -4,7 +4,7 @@ import type { Caller } from '../../identity/caller.ts';
 import type { Store } from '../../store/index.ts';
 import type { StoredReceipt } from '../../store/runs/thread-messages.ts';
 import type { Dispatch } from '../../temporal/start/orders.ts';
-import { getOwnTask, getOwnThread } from '../checks/owned.ts';
+import { getHome, getOwnTask, getOwnThread } from '../checks/owned.ts';
 import { type Api, mount } from '../http/mount.ts';
 import { type Attach, parseAttachments } from './attachments.ts';
 
@@ -41,7 +41,7 @@ export function threadMessageRoutes(api: Api, { store, attach, dispatch }: Servi
   };
 
   mount(api, threadMessages.create, async ({ params: { id }, body, reserved_id, note }, caller) => {
-    const { workflow_id } = await getOwnThread(store)(id, caller);
+    const workflow_id = getHome(await getOwnThread(store)(id, caller));
     const { message, when_busy, metadata } = body;
     const sent = await dispatch.send({
       task_id: reserved_id,

@@ -113,6 +113,8 @@ export const findSnapshot = (
 
 /** The settings that a prompt overrides for its run. */
 export interface AskedOfRun extends ToolChoices {
+  /** What the model is told after the agent's system prompt. */
+  instructions?: string | undefined;
   reasoning_effort?: string | null | undefined;
   output_schema?: Record<string, unknown> | undefined;
   /** The settings of the model calls, instead of the workflow's own. */
@@ -138,6 +140,7 @@ export function pinDefinition(snapshot: Snapshot, overrides: AskedOfRun = {}): D
   refuseChoices(provider, overrides);
   return {
     agent: { id: agent.id, name: agent.name, system_prompt: agent.system_prompt },
+    ...(overrides.instructions ? { instructions: overrides.instructions } : {}),
     workflow: { id: workflow.id, title: workflow.title },
     model: workflow.model ?? agent.model ?? provider?.default_model ?? null,
     provider: provider && pinProvider(provider),

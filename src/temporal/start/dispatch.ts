@@ -212,7 +212,7 @@ export function createDispatch({
   }
 
   const admitOrder = async (definition: Definition, order: PromptOrder): Promise<void> => {
-    for (const text of [toPromptText(order), ...(await textsToAdmit(store, definition, order.attachments))])
+    for (const text of [...toTexts(order), ...(await textsToAdmit(store, definition, order.attachments))])
       await admit(definition, text, order.owner);
   };
 
@@ -285,6 +285,12 @@ const toPromptText = ({ prompt, receipt }: Pick<PromptOrder, 'prompt' | 'receipt
   path: receipt ? 'message' : 'prompt',
   text: prompt,
 });
+
+/** The texts of a prompt that guardrails check. */
+const toTexts = ({ instructions, ...sent }: Pick<PromptOrder, 'prompt' | 'instructions' | 'receipt'>): TextToAdmit[] => [
+  ...(instructions ? [{ path: 'instructions', text: instructions }] : []),
+  toPromptText(sent),
+];
 
 const EVALUATION = 'evaluation';
 

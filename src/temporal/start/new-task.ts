@@ -5,7 +5,7 @@ import type { Evaluated, Seed } from '../../store/runs/forks.ts';
 import type { NewTask, TurnPlace } from '../../store/runs/new-task.ts';
 import type { AskedOfRun } from '../../store/runs/pin.ts';
 
-export interface PromptOrder extends AskedOfRun, Pick<NewTask, 'prompt_parts' | 'attachments' | 'turn' | 'receipt'> {
+export interface PromptOrder extends AskedOfRun, Pick<NewTask, 'prompt_parts' | 'attachments' | 'receipt'> {
   /** The id of the task, if the request provides one. An existing task with this id counts as this one. */
   task_id?: string | undefined;
   workflow_id: string;
@@ -21,6 +21,7 @@ export interface PromptOrder extends AskedOfRun, Pick<NewTask, 'prompt_parts' | 
   follows?: TurnPlace['follows'];
   /** True if it takes no lane and waits for none. */
   beside?: TurnPlace['beside'];
+  in_conversation?: TurnPlace['in_conversation'];
   trigger: string;
   scheduled_agent_id?: string | null;
   /** The service key that asks for the run; absent or null: none. */
@@ -41,7 +42,14 @@ export interface Begins {
 }
 
 /** With these options, a run is not one of the workflow as it is saved. */
-const OVERRIDES = ['output_schema', 'client_tools', 'parallel_tool_calls', 'call_settings', 'without_tools'] as const;
+const OVERRIDES = [
+  'instructions',
+  'output_schema',
+  'client_tools',
+  'parallel_tool_calls',
+  'call_settings',
+  'without_tools',
+] as const;
 
 export function newTask(
   order: PromptOrder & { task_id: string },
@@ -64,7 +72,6 @@ export function newTask(
     prompt,
     prompt_parts: order.prompt_parts,
     attachments: order.attachments,
-    turn: order.turn,
     receipt: order.receipt,
     place: toPlace(order),
     owner,
@@ -84,12 +91,11 @@ export function newTask(
   };
 }
 
-function toPlace({
-  thread_id,
-  task_id,
-  follows,
-  beside,
-}: Pick<PromptOrder, 'thread_id' | 'follows' | 'beside'> & { task_id: string }) {
-  if (thread_id === 'new') return { thread_id: task_id, is_new: true } as const;
-  return thread_id === undefined && follows === undefined ? undefined : { thread_id: thread_id ?? null, follows, beside };
+type AskedPlace = Pick<PromptOrder, 'thread_id' | 'follows' | 'beside' | 'in_conversation'> & { task_id: string };
+
+function toPlace({ thread_id, task_id, follows, beside, in_conversation }: AskedPlace): TurnPlace | undefined {
+  if (thread_id === 'new') return { thread_id: task_id, is_new: true };
+  return thread_id === undefined && follows === undefined
+    ? undefined
+    : { thread_id: thread_id ?? null, follows, beside, in_conversation };
 }
