@@ -18,7 +18,7 @@ export const ForkRequest = z
           '`recorded`: a call that the source run also made, at this step or later, gets the recorded result; any other `write` call is refused, ' +
           'and any other call is executed. `stub`: no tool is called. `live`: every call is executed',
       }),
-    on_busy: z.enum(ON_BUSY).optional(),
+    on_busy: z.enum(ON_BUSY).exclude(['steer']).optional(),
     changes: ForkChanges.optional(),
   })
   .meta({ id: 'ForkRequest', example: { from_step: 2, effects: 'recorded' } });

@@ -11,6 +11,7 @@ import { Todo } from './log-events.ts';
 import { CallQuestion } from './questions.ts';
 import { RunFigures } from './run-figures.ts';
 import { ErrorGroup, TaskFilterQuery, TaskQuery, versionsNamed } from './task-lists.ts';
+import { Receipt } from './thread-messages.ts';
 import { UsageCounts, UsageTotals } from './usage-counts.ts';
 import { TranscriptEntry } from './workflows.ts';
 
@@ -130,6 +131,9 @@ export const TaskDetail = Task.extend({
   ...RunFigures.shape,
   messages: z.array(TranscriptEntry).optional(),
   logs: z.array(LogEntry).optional(),
+  waiting_messages: z.array(Receipt).meta({
+    description: 'Messages that the run reads at its next step, in the order in which they were accepted',
+  }),
   steps_detail: z.array(TaskStep).optional().meta({ description: 'With include=steps; the same as /steps' }),
 }).meta({ id: 'TaskDetail' });
 export type TaskDetail = z.output<typeof TaskDetail>;

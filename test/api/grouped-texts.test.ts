@@ -8,7 +8,7 @@ import { buildClientConfig } from '../../src/store/database/database.ts';
 import { connectionOutage } from '../../src/store/database/database-outages.ts';
 import { eventStore } from '../../src/store/runs/events.ts';
 import { createTextWriter } from '../../src/store/runs/grouped-texts.ts';
-import { appendText } from '../../src/store/runs/runs.sql.ts';
+import { appendText } from '../../src/store/runs/deltas.sql.ts';
 import { type OpenRun, runStore } from '../../src/store/runs/runs.ts';
 import { type TestDatabase, testDatabase } from '../support/database/database.ts';
 import { until } from '../support/until.ts';

@@ -103,6 +103,7 @@ function accept(place_of_turn: object, new_thread: string | null = null) {
     },
     ...{
       agent_name: 'a',
+      beside_lane: false,
       definition_hash: 'h',
       prompt: 'p',
       attachments: [],
@@ -114,6 +115,7 @@ function accept(place_of_turn: object, new_thread: string | null = null) {
   return createTask({
     ...{
       task: JSON.stringify({ ...task, ...place_of_turn }),
+      receipt: null,
       new_thread,
       definition: '{}',
       config: null,

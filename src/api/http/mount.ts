@@ -9,6 +9,7 @@ import { refuseUnpermitted } from '../checks/permission.ts';
 import { type AuditTrail, getMadeId, noteMade } from '../service/audit-trail.ts';
 import { toChange } from '../service/written-changes.ts';
 import type { WatchToken } from '../sign-in/token-ends.ts';
+import { AcceptedReply, isAccepted } from './accepted-reply.ts';
 import { checkIfMatch, computeEtag, serializeRecord } from './etags.ts';
 import { checkUnknownFields, findUnknownFields } from './fields.ts';
 import { FileReply, sendFile } from './file-reply.ts';
@@ -71,7 +72,7 @@ type Answer<R, K> = K extends 'page'
   : K extends 'events' | 'file'
     ? { events: Frames | null; file: FileReply }[K]
     : R extends z.ZodType
-      ? z.input<R> | EventReply | RawReply
+      ? z.input<R> | EventReply | RawReply | AcceptedReply
       : // biome-ignore lint/suspicious/noConfusingVoidType: a handler without a reply returns nothing
         void;
 
@@ -163,11 +164,12 @@ export function mount<
         return send(endpoint, { request, reply, closing, waiting }, answer);
       }
       const { value, replayed } = await input.once(async (reserved_id) => {
-        const answer = await work(reserved_id);
+        const answer = AcceptedReply.unwrap(await work(reserved_id));
         return carriesWarnings(endpoint) ? withWarnings(answer, input) : answer;
       });
       if (!carriesWarnings(endpoint)) setWarningsHeader(reply, input);
-      return send({ ...endpoint, status: replayed ? 200 : endpoint.status }, { request, reply, closing, waiting }, value);
+      const described = isAccepted(endpoint, value) ? { ...endpoint, reply: endpoint.accepts!, status: 202 } : endpoint;
+      return send({ ...described, status: replayed ? 200 : described.status }, { request, reply, closing, waiting }, value);
     },
   });
 }

@@ -16,6 +16,7 @@ import type { LimitChecks } from '../checks/priced-limits.ts';
 import { listReferenceErrors } from '../checks/references.ts';
 import { listToolTokenWarnings } from '../checks/tool-tokens.ts';
 import { listWorkflowTagWarnings } from '../checks/unjoined.ts';
+import { AcceptedReply } from '../http/accepted-reply.ts';
 import { createOnce } from '../http/crud.ts';
 import { createSharedFrames } from '../http/event-frames.ts';
 import { type Api, mount } from '../http/mount.ts';
@@ -197,7 +198,9 @@ function runRoutes(api: Api, { store, attach, following, dispatch }: Services): 
       thread_id: await findThread(store, { workflow, thread_id: body.thread_id }, caller),
       trigger: 'prompt',
     };
-    const { warnings, ...new_run } = await dispatch.prompt(order);
+    const sent = await dispatch.send(order);
+    if ('steered' in sent) return new AcceptedReply((await store.messages.find(sent.steered.id))!);
+    const { warnings, ...new_run } = sent.started;
     note(...warnings.map((message) => ({ path: 'prompt', message })));
     return { ...new_run, stream_url: formatStreamUrl(new_run) };
   });

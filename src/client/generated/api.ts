@@ -1296,8 +1296,8 @@ export type ExportedWorkflow = {
   model_total_seconds?: number | null;
   /** The most seconds in which nothing of an answer arrives. Null: a workflow uses the limit of its provider, a provider that of the installation (`MODEL_SILENCE_SECONDS`) */
   model_silence_seconds?: number | null;
-  /** What to do with a prompt while a run is in progress: `enqueue` runs it afterwards, `reject` refuses it, `interrupt` halts the run. Of several prompts that interrupt, only the newest runs; the others end `halted` with `superseded` */
-  on_busy?: 'enqueue' | 'reject' | 'interrupt';
+  /** What to do with a prompt while a run is in progress: `enqueue` runs it afterwards, `reject` refuses it, `interrupt` halts the run, `steer` lets the run read the prompt at its next step (schedules enqueue theirs). Of several prompts that interrupt, only the newest runs; the others end `halted` with `superseded` */
+  on_busy?: 'enqueue' | 'reject' | 'interrupt' | 'steer';
   /** What a run knows of earlier ones. `none`: nothing. `thread`: each prompt is a turn of a conversation, a new one or that of its `thread_id`, and its model reads the turns before. Threads of a workflow run next to each other; `on_busy` decides within each */
   remember?: 'none' | 'thread';
   /** What happens to prompts that wait when the workflow is switched off: `halt` ends them with `workflow_inactive`, `wait` keeps them until it is switched on. The run in progress continues */
@@ -1362,8 +1362,8 @@ export type ExportedWorkflowOutput = {
   model_total_seconds: number | null;
   /** The most seconds in which nothing of an answer arrives. Null: a workflow uses the limit of its provider, a provider that of the installation (`MODEL_SILENCE_SECONDS`) */
   model_silence_seconds: number | null;
-  /** What to do with a prompt while a run is in progress: `enqueue` runs it afterwards, `reject` refuses it, `interrupt` halts the run. Of several prompts that interrupt, only the newest runs; the others end `halted` with `superseded` */
-  on_busy: 'enqueue' | 'reject' | 'interrupt';
+  /** What to do with a prompt while a run is in progress: `enqueue` runs it afterwards, `reject` refuses it, `interrupt` halts the run, `steer` lets the run read the prompt at its next step (schedules enqueue theirs). Of several prompts that interrupt, only the newest runs; the others end `halted` with `superseded` */
+  on_busy: 'enqueue' | 'reject' | 'interrupt' | 'steer';
   /** What a run knows of earlier ones. `none`: nothing. `thread`: each prompt is a turn of a conversation, a new one or that of its `thread_id`, and its model reads the turns before. Threads of a workflow run next to each other; `on_busy` decides within each */
   remember: 'none' | 'thread';
   /** What happens to prompts that wait when the workflow is switched off: `halt` ends them with `workflow_inactive`, `wait` keeps them until it is switched on. The run in progress continues */
@@ -1894,6 +1894,32 @@ export type LogData =
       attachments?: Attachment[];
     }
   | {
+      event: 'message_waiting';
+      detail: string;
+      /** Identifier issued by the service (UUIDv7) */
+      message_id: string;
+    }
+  | {
+      event: 'message_withdrawn';
+      detail: string;
+      /** Identifier issued by the service (UUIDv7) */
+      message_id: string;
+    }
+  | {
+      event: 'message_passed_on';
+      detail: string;
+      /** Identifier issued by the service (UUIDv7) */
+      message_id: string;
+      /** The run that gets it */
+      task_id: string;
+    }
+  | {
+      event: 'message_refused';
+      detail: string;
+      /** Identifier issued by the service (UUIDv7) */
+      message_id: string;
+    }
+  | {
       event: 'forked';
       detail: string;
       forked_from: ForkedFrom;
@@ -2226,6 +2252,40 @@ export type LogEntry =
       /** Identifier issued by the service (UUIDv7) */
       task_id: string;
       attachments?: Attachment[];
+    }
+  | {
+      event: 'message_waiting';
+      /** ISO 8601, UTC */
+      timestamp: string;
+      detail: string;
+      /** Identifier issued by the service (UUIDv7) */
+      message_id: string;
+    }
+  | {
+      event: 'message_withdrawn';
+      /** ISO 8601, UTC */
+      timestamp: string;
+      detail: string;
+      /** Identifier issued by the service (UUIDv7) */
+      message_id: string;
+    }
+  | {
+      event: 'message_passed_on';
+      /** ISO 8601, UTC */
+      timestamp: string;
+      detail: string;
+      /** Identifier issued by the service (UUIDv7) */
+      message_id: string;
+      /** The run that gets it */
+      task_id: string;
+    }
+  | {
+      event: 'message_refused';
+      /** ISO 8601, UTC */
+      timestamp: string;
+      detail: string;
+      /** Identifier issued by the service (UUIDv7) */
+      message_id: string;
     }
   | {
       event: 'forked';
@@ -2984,7 +3044,19 @@ export type MemoryUpdate = {
   ttl?: string | null;
 };
 
-/** A complete message of the model or of a tool. */
+export type MessageCreate = {
+  message: string;
+  /** Images, PDF files and texts that the model is given with the prompt */
+  attachments?: AttachmentOrder[];
+  /** If a turn is in progress: `enqueue` starts another one afterwards, `steer` lets the one in progress read the message at its next step, `interrupt` ends it and starts another one at once, `fork` starts one beside it from its last recorded step, `reject` refuses with 409 */
+  when_busy?: 'enqueue' | 'steer' | 'interrupt' | 'fork' | 'reject';
+  /** Up to 16 entries that you choose */
+  metadata?: {
+    [name: string]: string;
+  };
+};
+
+/** A complete message of the model or of a tool, or one that a person sent while the run worked. */
 export type MessageData = {
   role: string;
   content: string;
@@ -2993,6 +3065,10 @@ export type MessageData = {
   call_id?: string;
   /** The tool, if the message is a result */
   name?: string;
+  /** Present if a person sent the message while the run worked; `step` reads it first */
+  kind?: 'steer';
+  /** Its receipt */
+  message_id?: string;
   /** True: the run ended before the message was complete */
   partial?: boolean;
   /** True: the reply ended at the output limit of the model */
@@ -3004,6 +3080,37 @@ export type MessageData = {
 /** A piece of the text that the model is writing. */
 export type MessageDeltaData = {
   delta: string;
+};
+
+/** A message with what became of it */
+export type MessageReceipt = {
+  /** Of the message, and of the turn that it begins */
+  id: string;
+  /** Null: it was sent to a run that is in no thread */
+  thread_id: string | null;
+  /** Identifier issued by the service (UUIDv7) */
+  workflow_id: string;
+  /** What became of it. `pending`: no run has read it yet. Every other state is final: `started` a turn, `steered` a run that was working, `refused` (see `reason`), or `withdrawn` by its author */
+  state: 'pending' | 'started' | 'steered' | 'refused' | 'withdrawn';
+  when_busy: 'enqueue' | 'steer' | 'interrupt' | 'fork' | 'reject';
+  message: string;
+  attachments: Attachment[];
+  /** Up to 16 entries that you choose */
+  metadata: {
+    [name: string]: string;
+  };
+  /** The run that it waits for, has entered, or is */
+  task_id: string;
+  /** The step of that run that read it; null: it is the prompt, or waits */
+  step: number | null;
+  /** Why it was refused */
+  reason: string | null;
+  /** ISO 8601, UTC */
+  created_at: string;
+  /** ISO 8601, UTC */
+  updated_at: string;
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
 };
 
 export type Model = {
@@ -3262,7 +3369,7 @@ export type PromptRequest = {
   /** Images, PDF files and texts that the model is given with the prompt */
   attachments?: AttachmentOrder[];
   reasoning_effort?: string | null;
-  on_busy?: 'enqueue' | 'reject' | 'interrupt';
+  on_busy?: 'enqueue' | 'reject' | 'interrupt' | 'steer';
   /** The conversation that the prompt continues, of a workflow with `remember: thread` */
   thread_id?: string;
 };
@@ -3753,6 +3860,7 @@ export type RunBundle = {
     role: 'user' | 'assistant' | 'tool' | 'system';
     kind:
       | 'prompt'
+      | 'steer'
       | 'reply'
       | 'partial'
       | 'result'
@@ -3782,6 +3890,7 @@ export type RunBundle = {
     role: 'user' | 'assistant' | 'tool' | 'system';
     kind:
       | 'prompt'
+      | 'steer'
       | 'reply'
       | 'partial'
       | 'result'
@@ -4506,6 +4615,8 @@ export type TaskDetail = {
   forks: ForkOfRun[];
   messages?: TranscriptMessage[];
   logs?: LogEntry[];
+  /** Messages that the run reads at its next step, in the order in which they were accepted */
+  waiting_messages: MessageReceipt[];
   /** With include=steps; the same as /steps */
   steps_detail?: TaskStep[];
   /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
@@ -5127,8 +5238,8 @@ export type Workflow = {
   model_total_seconds: number | null;
   /** The most seconds in which nothing of an answer arrives. Null: a workflow uses the limit of its provider, a provider that of the installation (`MODEL_SILENCE_SECONDS`) */
   model_silence_seconds: number | null;
-  /** What to do with a prompt while a run is in progress: `enqueue` runs it afterwards, `reject` refuses it, `interrupt` halts the run. Of several prompts that interrupt, only the newest runs; the others end `halted` with `superseded` */
-  on_busy: 'enqueue' | 'reject' | 'interrupt';
+  /** What to do with a prompt while a run is in progress: `enqueue` runs it afterwards, `reject` refuses it, `interrupt` halts the run, `steer` lets the run read the prompt at its next step (schedules enqueue theirs). Of several prompts that interrupt, only the newest runs; the others end `halted` with `superseded` */
+  on_busy: 'enqueue' | 'reject' | 'interrupt' | 'steer';
   /** What a run knows of earlier ones. `none`: nothing. `thread`: each prompt is a turn of a conversation, a new one or that of its `thread_id`, and its model reads the turns before. Threads of a workflow run next to each other; `on_busy` decides within each */
   remember: 'none' | 'thread';
   /** What happens to prompts that wait when the workflow is switched off: `halt` ends them with `workflow_inactive`, `wait` keeps them until it is switched on. The run in progress continues */
@@ -5215,8 +5326,8 @@ export type WorkflowCreate = {
   model_total_seconds?: number | null;
   /** The most seconds in which nothing of an answer arrives. Null: a workflow uses the limit of its provider, a provider that of the installation (`MODEL_SILENCE_SECONDS`) */
   model_silence_seconds?: number | null;
-  /** What to do with a prompt while a run is in progress: `enqueue` runs it afterwards, `reject` refuses it, `interrupt` halts the run. Of several prompts that interrupt, only the newest runs; the others end `halted` with `superseded` */
-  on_busy?: 'enqueue' | 'reject' | 'interrupt';
+  /** What to do with a prompt while a run is in progress: `enqueue` runs it afterwards, `reject` refuses it, `interrupt` halts the run, `steer` lets the run read the prompt at its next step (schedules enqueue theirs). Of several prompts that interrupt, only the newest runs; the others end `halted` with `superseded` */
+  on_busy?: 'enqueue' | 'reject' | 'interrupt' | 'steer';
   /** What a run knows of earlier ones. `none`: nothing. `thread`: each prompt is a turn of a conversation, a new one or that of its `thread_id`, and its model reads the turns before. Threads of a workflow run next to each other; `on_busy` decides within each */
   remember?: 'none' | 'thread';
   /** What happens to prompts that wait when the workflow is switched off: `halt` ends them with `workflow_inactive`, `wait` keeps them until it is switched on. The run in progress continues */
@@ -5299,8 +5410,8 @@ export type WorkflowSummary = {
   model_total_seconds: number | null;
   /** The most seconds in which nothing of an answer arrives. Null: a workflow uses the limit of its provider, a provider that of the installation (`MODEL_SILENCE_SECONDS`) */
   model_silence_seconds: number | null;
-  /** What to do with a prompt while a run is in progress: `enqueue` runs it afterwards, `reject` refuses it, `interrupt` halts the run. Of several prompts that interrupt, only the newest runs; the others end `halted` with `superseded` */
-  on_busy: 'enqueue' | 'reject' | 'interrupt';
+  /** What to do with a prompt while a run is in progress: `enqueue` runs it afterwards, `reject` refuses it, `interrupt` halts the run, `steer` lets the run read the prompt at its next step (schedules enqueue theirs). Of several prompts that interrupt, only the newest runs; the others end `halted` with `superseded` */
+  on_busy: 'enqueue' | 'reject' | 'interrupt' | 'steer';
   /** What a run knows of earlier ones. `none`: nothing. `thread`: each prompt is a turn of a conversation, a new one or that of its `thread_id`, and its model reads the turns before. Threads of a workflow run next to each other; `on_busy` decides within each */
   remember: 'none' | 'thread';
   /** What happens to prompts that wait when the workflow is switched off: `halt` ends them with `workflow_inactive`, `wait` keeps them until it is switched on. The run in progress continues */
@@ -5363,7 +5474,7 @@ export type WorkflowUpdate = {
   budget?: Budget | null;
   model_total_seconds?: number | null;
   model_silence_seconds?: number | null;
-  on_busy?: 'enqueue' | 'reject' | 'interrupt';
+  on_busy?: 'enqueue' | 'reject' | 'interrupt' | 'steer';
   remember?: 'none' | 'thread';
   on_inactive?: 'halt' | 'wait';
   /** inactive: new prompts are refused. active: they are accepted again. Only runs set the other values; sending the one that the workflow has changes nothing, and any other is refused */
@@ -5621,6 +5732,18 @@ export interface Operations {
     };
     reply: null;
   };
+  /** Withdraw a message that was sent to a run */
+  'DELETE /api/tasks/{id}/messages/{message_id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+        /** Identifier issued by the service (UUIDv7) */
+        message_id: string;
+      };
+    };
+    reply: MessageReceipt;
+  };
   /** Delete a score of a run */
   'DELETE /api/tasks/{id}/scores/{score_id}': {
     input: {
@@ -5642,6 +5765,18 @@ export interface Operations {
       };
     };
     reply: null;
+  };
+  /** Withdraw a message */
+  'DELETE /api/threads/{id}/messages/{message_id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+        /** Identifier issued by the service (UUIDv7) */
+        message_id: string;
+      };
+    };
+    reply: MessageReceipt;
   };
   /** Delete a stored token */
   'DELETE /api/tokens/{id}': {
@@ -6547,6 +6682,18 @@ export interface Operations {
     };
     reply: RunBundle;
   };
+  /** Get the receipt of a message that was sent to a run */
+  'GET /api/tasks/{id}/messages/{message_id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+        /** Identifier issued by the service (UUIDv7) */
+        message_id: string;
+      };
+    };
+    reply: MessageReceipt;
+  };
   /** The agent's to-do list */
   'GET /api/tasks/{id}/progress': {
     input: {
@@ -6655,6 +6802,34 @@ export interface Operations {
       };
     };
     reply: Thread;
+  };
+  /** List the messages that were sent to a thread, newest first */
+  'GET /api/threads/{id}/messages': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+      query?: {
+        /** Items per page */
+        limit?: number;
+        /** Opaque; from the Link header of the previous page */
+        cursor?: string;
+      };
+    };
+    reply: MessageReceipt[];
+  };
+  /** Get the receipt of a message */
+  'GET /api/threads/{id}/messages/{message_id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+        /** Identifier issued by the service (UUIDv7) */
+        message_id: string;
+      };
+    };
+    reply: MessageReceipt;
   };
   /** List stored tokens, newest first */
   'GET /api/tokens': {
@@ -7324,6 +7499,17 @@ export interface Operations {
   };
   /** Create a thread without a turn */
   'POST /api/threads': { input: { body: ThreadCreate }; reply: Thread };
+  /** Send a message to a thread */
+  'POST /api/threads/{id}/messages': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+      body: MessageCreate;
+    };
+    reply: MessageReceipt;
+  };
   /** Create a stored token */
   'POST /api/tokens': { input: { body: StoredTokenCreate }; reply: StoredToken };
   /** Grant a resource your token */
@@ -7612,6 +7798,7 @@ export const IDEMPOTENT: ReadonlySet<string> = new Set([
   'POST /api/tasks/{id}/fork',
   'POST /api/tasks/{id}/scores',
   'POST /api/threads',
+  'POST /api/threads/{id}/messages',
   'POST /api/tokens',
   'POST /api/workflows',
   'POST /api/workflows/{id}/prompt',

@@ -6,10 +6,11 @@ import type { ToolEffect } from '../../domain/effects.ts';
 import type { FallbackState, RunFallback } from '../../domain/fallback.ts';
 import type { PlannedCall } from '../../domain/run-loop.ts';
 import type { ThreadContext } from '../../domain/thread.ts';
-import type { ModelCall, TranscriptMessage } from '../../domain/transcript.ts';
+import type { ModelCall, TranscriptMessage, WaitingMessage } from '../../domain/transcript.ts';
 import type { Usage } from '../../domain/usage.ts';
 import type { NewEvent } from '../../events/task-events.ts';
 import { type Queryable, row } from '../database/database.ts';
+import { appendDeltas, appendText } from './deltas.sql.ts';
 import { createTextWriter } from './grouped-texts.ts';
 import { compactTranscript, waitForBudget } from './pauses.sql.ts';
 import * as sql from './runs.sql.ts';
@@ -58,6 +59,8 @@ export interface OpenRun extends Usage, ThreadContext {
   /** What was named for the provider and the model of the run, by the endpoint that it names itself; null: nothing. */
   named_window: NamedWindow | null;
   messages: TranscriptMessage[];
+  /** The messages that wait for the run, in the order in which they were accepted. */
+  waiting_messages: WaitingMessage[];
   /** The calls of the step's recorded reply. */
   calls: PlannedCall[];
 }
@@ -78,6 +81,8 @@ export interface Begin {
   /** Who is asked, by its position. */
   asked: Asked;
   messages: TranscriptMessage[];
+  /** The ids of the waiting messages among them, which enter the run. */
+  taken: string[];
   events: NewEvent[];
 }
 
@@ -148,7 +153,7 @@ export function runStore(pool: Queryable, publish: Publish = () => {}) {
   const writeText = createTextWriter(pool, {
     onWritten: ({ workflow_id, task_id, event }, last) => publish(workflow_id, task_id, { events: [event], last }),
     writeSeparately: ({ event, ...place }) =>
-      writeNumbered(sql.appendText({ ...place, event: JSON.stringify(event) }), place, [event]),
+      writeNumbered(appendText({ ...place, event: JSON.stringify(event) }), place, [event]),
   });
 
   async function writeNumbered(query: pg.QueryConfig, run: Pick<OpenRun, 'task_id' | 'workflow_id'>, events: NewEvent[]) {
@@ -168,10 +173,10 @@ export function runStore(pool: Queryable, publish: Publish = () => {}) {
     open: (task_id: string, step: number) => row<OpenRun>(pool, sql.openRun({ task_id, step })),
     /**
      * Starts the next attempt of a step and writes its input to the model. Returns the number of its last event; null if another
-     * attempt was faster.
+     * attempt was faster, or one of the messages that it takes was withdrawn.
      */
-    begin(run: OpenRun, { step, turns, denied, fallback, asked, messages, events }: Begin) {
-      const values = { ...runParameters(run, events), step, turns, denied, messages: JSON.stringify(messages) };
+    begin(run: OpenRun, { step, turns, denied, fallback, asked, messages, taken, events }: Begin) {
+      const values = { ...runParameters(run, events), step, turns, denied, messages: JSON.stringify(messages), taken };
       const moved = { fallback: fallback && JSON.stringify(fallback), seen_attempts: run.attempts };
       const { model, provider, position } = asked;
       const named = { model, provider_id: provider?.id ?? null, provider_name: provider?.name ?? null, position };
@@ -180,7 +185,7 @@ export function runStore(pool: Queryable, publish: Publish = () => {}) {
 
     /** Emits events of the attempt that `run` began. Returns the last one's number; null if a later attempt owns the step. */
     publishDeltas: (run: OpenRun, { step, events }: { step: number; events: NewEvent[] }) =>
-      writeNumbered(sql.appendDeltas(attemptParameters(run, step, events)), run, events),
+      writeNumbered(appendDeltas(attemptParameters(run, step, events)), run, events),
 
     /**
      * Emits a piece of the attempt's text, written together with the texts of other runs. `after` is the number of the attempt's
@@ -193,9 +198,10 @@ export function runStore(pool: Queryable, publish: Publish = () => {}) {
 
     /**
      * Writes the reply of a step once. Returns false if another attempt has written it or owns the step; `text_differs` if
-     * nothing was written, because the published text is not on record as it was published.
+     * nothing was written, because the published text is not on record as it was published; `steered` if it is written, and messages
+     * that waited have entered the run after it.
      */
-    async record(run: OpenRun, reply: StepRecord): Promise<boolean | 'text_differs'> {
+    async record(run: OpenRun, reply: StepRecord): Promise<boolean | 'text_differs' | 'steered'> {
       const { step, model, provider, fallback, finish, messages, calls, cursor, response, published, events } = reply;
       const query = sql.writeReply({
         ...attemptParameters(run, step, events),
@@ -213,10 +219,10 @@ export function runStore(pool: Queryable, publish: Publish = () => {}) {
         texts: published?.count ?? 0,
         text_bytes: published?.bytes ?? 0,
       });
-      const replied = await row<{ last: number | null }>(pool, query);
+      const replied = await row<{ last: number; taken: NewEvent[] } | { last: null }>(pool, query);
       if (replied?.last == null) return replied ? 'text_differs' : false;
-      publish(run.workflow_id, run.task_id, { events, last: replied.last });
-      return true;
+      publish(run.workflow_id, run.task_id, { events: [...events, ...replied.taken], last: replied.last });
+      return replied.taken.length > 0 ? 'steered' : true;
     },
 
     /** Emits events of a waiting run. */

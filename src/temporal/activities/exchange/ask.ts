@@ -217,7 +217,7 @@ function buildExchange(
     ...(run.owner ? { cache_key: createCacheKey(run) } : {}),
     ...(Object.keys(call_settings).length > 0 ? { call_settings } : {}),
     wants_json: settings.output_format === 'json',
-    ...(output_schema ? { output_schema, may_be_rejected: !order.repaired } : {}),
+    ...(output_schema ? { output_schema } : {}),
     cursor: run.cursor,
   };
 }
