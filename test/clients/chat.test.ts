@@ -2,7 +2,7 @@ import { mkdtempSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { COMMAND, commandLine } from '../support/command-line.ts';
 import { ALICE, BOB, startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { startDroppingProxy } from '../support/peers/dropping-proxy.ts';
@@ -87,16 +87,12 @@ describe('perdura chat without a terminal', () => {
     here.model.script(hangs('Half a reply'));
     const child = start([...COMMAND, 'chat', agent_id]);
     child.stdin.end('Continue.\nAnd then?\n');
-    child.stderr.on('data', async (chunk: Buffer) => {
-      if (chunk.includes('→')) child.kill('SIGINT');
-    });
-    const [task] = await expect
-      .poll(async () => here.alice.ok(here.alice.get(`/api/tasks?agent_id=${agent_id}&status=running`)), { timeout: 30_000 })
-      .toHaveLength(1)
-      .then(() => here.alice.ok(here.alice.get(`/api/tasks?agent_id=${agent_id}`)));
-    await here.events(task.id, { enough: (events: any[]) => events.some(({ type }) => type === 'message_delta') } as never);
+    const ended = outcome(child);
+    const list = () => here.alice.ok(here.alice.get(`/api/tasks?agent_id=${agent_id}`));
+    const task_id = await vi.waitUntil(async () => (await list())[0]?.id, 30_000);
+    await here.events(task_id, { enough: ({ type }) => type === 'message_delta' });
     child.kill('SIGINT');
-    const { code, out, errors } = await outcome(child);
+    const { code, out, errors } = await ended;
     expect([code, out]).toEqual([130, 'Half a reply\n']);
     expect((await turnsOf(threadOf(errors))).map(({ status }) => status)).toEqual(['halted']);
   }, 60_000);
@@ -119,4 +115,293 @@ describe('perdura chat without a terminal', () => {
     expect(workflow).toMatchObject({ code: 1, errors: expect.stringContaining('no workflow with the title "Nobody"') });
     expect(forgets).toMatchObject({ code: 1, errors: expect.stringContaining('remember') });
   });
+});
+
+const CTRL_C = '\u0003';
+
+/** Opens a gate that a scripted answer waits for. */
+const gate = () => Promise.withResolvers<void>();
+
+describe('perdura chat in a terminal', () => {
+  it('asks for an approval in place, and gives a reason to the model', async () => {
+    const { agent_id } = await remembering(['def pay(amount: int) -> int:\n    return amount\n']);
+    const { custom_tool_ids } = await here.alice.ok(here.alice.get(`/api/agents/${agent_id}`));
+    const { name } = await here.alice.ok(here.alice.get(`/api/custom-tools/${custom_tool_ids[0]}`));
+    await here.alice.ok(here.alice.put(`/api/agents/${agent_id}`, { approval_tools: [name] }));
+    here.model.script(
+      asks({ name, args: { amount: 7 } }),
+      says('Not paid.'),
+      asks({ name, args: { amount: 11 } }),
+      says('Paid.'),
+    );
+    const { code, screen } = await typeInto(
+      ['chat', agent_id],
+      [
+        ['> ', 'Pay 7.\r'],
+        ['follow: ', 'maybe\r'],
+        ['follow: ', 'n, ask me first\r'],
+        ['Not paid.', ''],
+        ['> ', 'Pay 11.\r'],
+        ['follow: ', 'y\r'],
+        ['Paid.', ''],
+        ['> ', CTRL_C],
+      ],
+    );
+    expect([code, screen]).toEqual([
+      0,
+      [
+        'Write a message and press Enter. /help lists what else you can do.',
+        '> Pay 7.',
+        `? ${name} {"amount":7}`,
+        'Allow it? y or n, a reason may follow: maybe',
+        'Allow it? y or n, a reason may follow: n, ask me first',
+        expect.stringMatching(/^ {2}← .*ask me first/),
+        'Not paid.',
+        '> Pay 11.',
+        `? ${name} {"amount":11}`,
+        'Allow it? y or n, a reason may follow: y',
+        `  → ${name} {"amount":11}`,
+        `  ← ${name} 11`,
+        'Paid.',
+        expect.stringMatching(/^To continue: perdura chat --thread /),
+      ],
+    ]);
+  }, 60_000);
+
+  it('sends what is typed while a turn works to that turn', async () => {
+    const { agent_id } = await remembering();
+    const open = gate();
+    here.model.script(says('Counting all.', { until: open.promise }), says('Thirteen sheep.'));
+    const { code, screen } = await typeInto(
+      ['chat', agent_id],
+      [
+        ['> ', 'Count.\r'],
+        ['Counting ', 'Only the sheep.\r'],
+        [
+          'sent: ',
+          async () => {
+            open.resolve();
+            return '';
+          },
+        ],
+        ['Thirteen sheep.', ''],
+        ['> ', '/quit\r'],
+      ],
+    );
+    expect([code, screen.slice(1, -1)]).toEqual([
+      0,
+      [
+        '> Count.',
+        'Counting',
+        '> Only the sheep.',
+        '  ↳ sent: the turn reads it at its next step',
+        'all.',
+        '  ↳ step 2 reads: Only the sheep.',
+        'Thirteen sheep.',
+        '> /quit',
+      ],
+    ]);
+    const [turn, ...more] = await turnsOf(threadOf(screen.at(-1)!));
+    expect([turn, more]).toEqual([expect.objectContaining({ status: 'completed', steps: 2 }), []]);
+  }, 60_000);
+
+  it('holds the answer back while a line is typed; a line that ends after the turn begins the next one', async () => {
+    const { agent_id } = await remembering();
+    const open = gate();
+    here.model.script(says('Half whole.', { until: open.promise }), says('Second.'));
+    const { screen } = await typeInto(
+      ['chat', agent_id],
+      [
+        ['> ', 'Go.\r'],
+        ['Half ', 'And th'],
+        [
+          'And th',
+          async () => {
+            open.resolve();
+            const [task] = (await here.alice.ok(here.alice.get(`/api/tasks?agent_id=${agent_id}`))) as any;
+            await here.ended(task.id);
+            return 'en?\r';
+          },
+        ],
+        ['Second.', ''],
+        ['> ', CTRL_C],
+      ],
+    );
+    expect(screen.slice(1, -1)).toEqual(['> Go.', 'Half', '> And then?', 'whole.', 'Second.']);
+    expect((await turnsOf(threadOf(screen.at(-1)!))).map(({ prompt }) => prompt)).toEqual(['Go.', 'And then?']);
+  }, 60_000);
+
+  it('stops the turn at Ctrl-C, and leaves at the next one when nothing is in progress', async () => {
+    const { agent_id } = await remembering();
+    here.model.script(hangs('Half'), says('Whole.'));
+    const { code, screen } = await typeInto(
+      ['chat', agent_id],
+      [
+        ['> ', 'Go.\r'],
+        ['Half', CTRL_C],
+        ['was stopped', ''],
+        ['> ', 'Again?\r'],
+        ['Whole.', ''],
+        ['> ', `Never mind${CTRL_C}${CTRL_C}`],
+      ],
+    );
+    expect([code, screen.slice(1, -1)]).toEqual([
+      0,
+      ['> Go.', 'Half', 'Stopping …', 'The turn was stopped; what was written stays in the thread', '> Again?', 'Whole.'],
+    ]);
+    expect((await turnsOf(threadOf(screen.at(-1)!))).map(({ status }) => status)).toEqual(['halted', 'completed']);
+  }, 60_000);
+
+  it('leaves a turn at once if Ctrl-C is pressed twice', async () => {
+    const { agent_id } = await remembering();
+    here.model.script(hangs('Half'));
+    const { code, screen } = await typeInto(
+      ['chat', agent_id],
+      [
+        ['> ', 'Go.\r'],
+        ['Half', CTRL_C + CTRL_C],
+      ],
+    );
+    expect([code, screen]).toEqual([130, expect.arrayContaining(['> Go.', 'Half', 'Stopping …'])]);
+  }, 60_000);
+
+  it('sends files, and knows its other commands', async () => {
+    const { agent_id } = await remembering();
+    await writeFile(join(folder, 'list.txt'), '17 eggs');
+    here.model.script(says('Eggs.'));
+    const { screen } = await typeInto(
+      ['chat', agent_id],
+      [
+        ['> ', '/file nothing.txt\r'],
+        ['There is no file nothing.txt', '/fiel list.txt\r'],
+        ['did you mean /file?', '/file "list.txt"\r'],
+        ['list.txt (text/plain', 'What is in it?\r'],
+        ['Eggs.', '/threads\r'],
+        ['TITLE', '/help\r'],
+        ['/quit ', ''],
+        ['> ', '//quit is a word?\r'],
+        ['The turn failed', '\u0004'],
+      ],
+    );
+    expect(screen).toContain('  with the next message: list.txt (text/plain, 7 bytes)');
+    const turns = await turnsOf(threadOf(screen.at(-1)!));
+    expect(turns.map(({ prompt, attachments }) => [prompt, attachments.map(({ name }: any) => name)])).toEqual([
+      ['What is in it?', ['list.txt']],
+      ['/quit is a word?', []],
+    ]);
+  }, 60_000);
+
+  it('continues after a lost connection, and prints nothing twice', async () => {
+    const { agent_id } = await remembering();
+    const proxy = await startDroppingProxy(here.url);
+    onTestFinished(() => proxy.stop());
+    const open = gate();
+    here.model.script(says('One two three four.', { until: open.promise }));
+    const { code, screen } = await typeInto(
+      ['chat', agent_id],
+      [
+        ['> ', 'Count.\r'],
+        [
+          'One ',
+          async () => {
+            proxy.drop();
+            open.resolve();
+            return '';
+          },
+        ],
+        ['four.', ''],
+        ['> ', CTRL_C],
+      ],
+      { PERDURA_API_URL: proxy.url, PERDURA_API_TOKEN: ALICE },
+    );
+    expect([code, screen.slice(1, -1)]).toEqual([0, ['> Count.', 'One two three four.']]);
+    expect(proxy.counts().opened).toBeGreaterThan(1);
+  }, 60_000);
+
+  it('follows the turn that is in progress already', async () => {
+    const { agent_id } = await remembering();
+    const thread = await here.alice.ok(here.alice.post('/api/threads', { agent_id, title: 'Begun' }), 201);
+    const open = gate();
+    here.model.script(says('Half whole.', { until: open.promise }));
+    await here.alice.ok(here.alice.post(`/api/threads/${thread.id}/messages`, { message: 'Go.' }), 202);
+    const { screen } = await typeInto(
+      ['chat', '--thread', thread.id],
+      [
+        [
+          'Half ',
+          async () => {
+            open.resolve();
+            return '';
+          },
+        ],
+        ['whole.', ''],
+        ['> ', CTRL_C],
+      ],
+    );
+    expect(screen.slice(0, -1)).toEqual([
+      'Continuing "Begun"; --new begins another thread',
+      'Write a message and press Enter. /help lists what else you can do.',
+      'Half whole.',
+    ]);
+  }, 60_000);
+});
+
+describe('perdura steer', () => {
+  it.each([
+    ['in a thread', { remember: 'thread' }],
+    ['without a thread', {}],
+  ])(
+    'sends a message to a run %s, and waits until it was read',
+    async (_, settings) => {
+      const workflow_id = await here.workflow({ workflow: { ...settings, output_format: 'markdown' } });
+      const open = gate();
+      here.model.script(says('Counting all.', { until: open.promise }), says('Thirteen sheep.'));
+      const task_id = await here.prompt(workflow_id, 'Count.');
+      await here.events(task_id, { enough: ({ type }) => type === 'message_delta' });
+      const refused = await perdura(['steer', task_id, 'Mine.'], '', OF_BOB);
+      expect(refused).toMatchObject({ code: 1, out: '', errors: expect.stringMatching(/^perdura steer: .*\(403/) });
+      const sent = await perdura(['steer', task_id, '-'], 'Only the sheep.');
+      expect(sent.out).toMatch(new RegExp(`^Message \\S+ waits for the run ${task_id}, which reads it at its next step\n$`));
+      const waiting = perdura(['steer', task_id, 'No lambs.', '--wait', '--json']);
+      await vi.waitUntil(
+        async () => (await here.sql('SELECT 1 FROM thread_messages WHERE task_id = $1', task_id)).length === 2,
+        30_000,
+      );
+      open.resolve();
+      const { code, out } = await waiting;
+      expect([code, JSON.parse(out)]).toEqual([0, expect.objectContaining({ state: 'steered', task_id, step: 2 })]);
+      expect(await here.ended(task_id)).toMatchObject({ response: 'Thirteen sheep.' });
+      expect(await perdura(['steer', task_id, 'More.'])).toMatchObject({
+        code: 1,
+        errors: expect.stringContaining('has ended: it is completed'),
+      });
+    },
+    60_000,
+  );
+
+  it('ends with 1 if the run is stopped before it reads the message', async () => {
+    const workflow_id = await here.workflow();
+    here.model.script(hangs('Half'));
+    const task_id = await here.prompt(workflow_id, 'Count.');
+    await here.events(task_id, { enough: ({ type }) => type === 'message_delta' });
+    const waiting = perdura(['steer', task_id, 'Go on.', '--wait']);
+    await vi.waitUntil(
+      async () => (await here.sql('SELECT 1 FROM thread_messages WHERE task_id = $1', task_id)).length === 1,
+      30_000,
+    );
+    await here.alice.ok(here.alice.post(`/api/tasks/${task_id}/stop`));
+    expect(await waiting).toMatchObject({ code: 1, out: expect.stringMatching(/^Message \S+ was refused: /) });
+  }, 60_000);
+
+  it('is not for a run that has not begun', async () => {
+    const workflow_id = await here.workflow();
+    here.model.script(hangs('Half'));
+    const first = await here.prompt(workflow_id, 'First.');
+    const second = await here.prompt(workflow_id, 'Second.');
+    expect(await perdura(['steer', second, 'Hello.'])).toMatchObject({
+      code: 1,
+      errors: expect.stringContaining('has not begun'),
+    });
+    for (const id of [second, first]) await here.alice.post(`/api/tasks/${id}/stop`);
+  }, 60_000);
 });

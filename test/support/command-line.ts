@@ -1,14 +1,16 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { baseEnv } from './machine/processes.ts';
 
 const CLI = resolve(import.meta.dirname, '../../src/main/cli.ts');
 export const COMMAND = [process.execPath, '--disable-warning=ExperimentalWarning', CLI];
+const ESCAPE = '\u001b';
 const TERMINAL = 'import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))';
 
 /** A text that appears on the screen, and what the person types then. */
-export type Step = [appears: string, types: string];
+export type Step = [appears: string, types: string | (() => Promise<string>)];
 
 /** Runs commands of `perdura` as their users do, in a folder and with a login of its own. */
 export function commandLine(folder: string) {
@@ -41,23 +43,28 @@ export function commandLine(folder: string) {
     /** Runs a command in a terminal, types step by step, and returns what its screen shows at the end. */
     async typeInto(args: string[], steps: Step[], more: Record<string, string> = {}) {
       const child = start(['python3', '-c', TERMINAL, ...COMMAND, ...args], more);
-      const remaining = [...steps];
-      let [output, seen] = ['', 0];
+      let output = '';
+      const more_output = () => once(child.stdout, 'data');
       child.stdout.on('data', (chunk: Buffer) => {
         output += chunk;
-        for (let [next] = remaining; next && output.indexOf(next[0], seen) >= 0; [next] = remaining) {
-          seen = output.indexOf(next[0], seen) + next[0].length;
-          remaining.shift();
-          child.stdin.write(next[1]);
-        }
       });
-      const code = await new Promise<number | null>((done) => child.once('close', done));
-      return { code, screen: toScreen(output), left: remaining };
+      const ended = new Promise<number | null>((done) => child.once('close', done));
+      let seen = 0;
+      const type = async () => {
+        for (const [appears, types] of steps) {
+          while (!output.includes(appears, seen)) await more_output();
+          seen = output.indexOf(appears, seen) + appears.length;
+          child.stdin.write(typeof types === 'string' ? types : await types());
+        }
+      };
+      // A step whose text does not appear is seen in the screen.
+      await Promise.race([type(), ended]);
+      return { code: await ended, screen: toScreen(output) };
     },
   };
 }
 
-const CONTROLS = /\x1b\[(\d*)([A-Za-z])|[\r\n\b\x07]|[^\x1b\r\n\b\x07]/gu;
+const CONTROLS = new RegExp(`${ESCAPE}\\[(\\d*)([A-Za-z])|[^]`, 'gu');
 
 /** Returns the lines that a terminal shows after this output, without those that are empty at the end. */
 export function toScreen(output: string): string[] {
@@ -66,8 +73,10 @@ export function toScreen(output: string): string[] {
   for (const [piece, digits = '', command] of output.matchAll(CONTROLS)) {
     const count = Number(digits || 1);
     if (piece === '\r') column = 0;
-    else if (piece === '\n') lines[(row += 1)] ??= [];
-    else if (piece === '\b') column = Math.max(0, column - 1);
+    else if (piece === '\n') {
+      row += 1;
+      lines[row] ??= [];
+    } else if (piece === '\b') column = Math.max(0, column - 1);
     else if (command === 'G') column = count - 1;
     else if (command === 'A') row = Math.max(0, row - count);
     else if (command === 'C') column += count;
@@ -76,7 +85,10 @@ export function toScreen(output: string): string[] {
     else if (command === 'J') {
       lines[row]!.splice(column);
       lines.splice(row + 1);
-    } else if (command === undefined && piece !== '\x07') lines[row]![column++] = piece;
+    } else if (command === undefined) {
+      lines[row]![column] = piece;
+      column += 1;
+    }
   }
   return lines
     .map((line) =>

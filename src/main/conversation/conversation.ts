@@ -51,7 +51,7 @@ export function openConversation(beginning: Beginning, choice: Choice): Conversa
 export async function send(conversation: Conversation, message: NewMessage): Promise<Receipt> {
   const { client, home } = conversation;
   conversation.thread ??= await beginThread(client, home!, message.message);
-  const receipt = await sendMessage(client, conversation.thread, message);
+  const receipt = await sendMessage(client, conversation.thread.id, message);
   // Its run may have read it before the receipt arrived.
   if (!conversation.read.has(receipt.id)) conversation.open.set(receipt.id, receipt);
   return receipt;
@@ -64,8 +64,8 @@ export async function followTurns(conversation: Conversation): Promise<void> {
   try {
     while (conversation.open.size > 0) {
       const task_id = await findNextTurn(conversation);
-      if (task_id === null) await pause(RECEIPT_PAUSE_MS, conversation.leave);
-      else await showTurn(conversation, task_id);
+      if (task_id !== null) await showTurn(conversation, task_id);
+      else if (conversation.open.size > 0) await pause(RECEIPT_PAUSE_MS, conversation.leave);
     }
   } finally {
     conversation.is_following = false;
@@ -115,8 +115,8 @@ async function showTurn(conversation: Conversation, task_id: string): Promise<vo
       ask?.onEvent(event, task_id);
       const steer = findSteer(event);
       if (steer === null) continue;
-      read.add(steer.message_id);
-      open.delete(steer.message_id);
+      read.add(steer.message_id!);
+      open.delete(steer.message_id!);
       output.note(`  ↳ step ${steer.step} reads: ${excerpt(steer.content)}`);
     }
     const { status, error } = await client.tasks.get(task_id, { include: '', signal: leave });
@@ -129,17 +129,11 @@ async function showTurn(conversation: Conversation, task_id: string): Promise<vo
   }
 }
 
-interface Steer {
-  message_id: string;
-  step: number;
-  content: string;
-}
+type MessageEvent = Extract<TaskEvent, { type: 'message' }>;
 
 /** Returns the message that a person sent into the run, if the event is one; otherwise null. */
-function findSteer({ type, data }: TaskEvent): Steer | null {
-  const message = data as Partial<Steer> & { kind?: string };
-  return type === 'message' && message.kind === 'steer' ? (message as Steer) : null;
-}
+const findSteer = ({ type, data }: TaskEvent): MessageEvent['data'] | null =>
+  type === 'message' && data.kind === 'steer' ? data : null;
 
 /** Asks the turn in progress to stop. A turn that has ended by itself meanwhile needs no stop. */
 export async function stopTurn({ client, output, turn, leave }: Conversation): Promise<void> {

@@ -1,17 +1,8 @@
-import type { PerduraClient, Thread } from '../../client/index.ts';
+import type { MessageReceipt, PerduraClient, PromptAccepted } from '../../client/index.ts';
 import { pause } from '../../client/pause.ts';
 
-/** A message, with what became of it. While it is `pending`, no run has read it. */
-export interface Receipt {
-  id: string;
-  thread_id: string | null;
-  state: 'pending' | 'started' | 'steered' | 'refused' | 'withdrawn';
-  /** The run that it waits for, has entered, or is. */
-  task_id: string;
-  /** The step that read it; null if it is the prompt of the run, or waits. */
-  step: number | null;
-  reason: string | null;
-}
+/** What became of a message. While it is `pending`, no run has read it. */
+export type Receipt = Pick<MessageReceipt, 'id' | 'thread_id' | 'state' | 'task_id' | 'step' | 'reason'>;
 
 export interface NewMessage {
   message: string;
@@ -21,29 +12,21 @@ export interface NewMessage {
   when_busy: 'enqueue' | 'steer';
 }
 
-type Place = Pick<Thread, 'id' | 'workflow_id'>;
-
 /** Sends a message to a thread. It begins a turn if none is in progress. */
-export async function sendMessage(
-  client: PerduraClient,
-  { id, workflow_id }: Place,
-  { message, attachments }: NewMessage,
-): Promise<Receipt> {
-  const files = attachments.map((file) => ({ id: file }));
-  const body = { prompt: message, attachments: files, thread_id: id, on_busy: 'enqueue' as const };
-  const { task_id } = await client.request('POST /api/workflows/{id}/prompt', { path: { id: workflow_id }, body });
-  return toReceipt({ id: task_id, thread_id: id });
+export function sendMessage(client: PerduraClient, thread_id: string, message: NewMessage): Promise<Receipt> {
+  const attachments = message.attachments.map((id) => ({ id }));
+  return client.request('POST /api/threads/{id}/messages', { path: { id: thread_id }, body: { ...message, attachments } });
 }
 
-const toReceipt = ({ id, thread_id }: Pick<Receipt, 'id' | 'thread_id'>): Receipt => ({
+/** Returns the receipt of a turn that is known by its id alone. */
+export const receiptOfTurn = (id: string, thread_id: string | null): Receipt => ({
   ...{ id, thread_id, task_id: id, state: 'started', step: null, reason: null },
 });
 
-/** Returns the receipt of a turn that is known by its id alone. */
-export const receiptOfTurn = (id: string, thread_id: string): Receipt => toReceipt({ id, thread_id });
-
-export async function loadReceipt(_client: PerduraClient, { id, thread_id }: Receipt): Promise<Receipt> {
-  return toReceipt({ id, thread_id });
+export function loadReceipt(client: PerduraClient, { id, thread_id, task_id }: Receipt): Promise<Receipt> {
+  return thread_id === null
+    ? client.request('GET /api/tasks/{id}/messages/{message_id}', { path: { id: task_id, message_id: id } })
+    : client.request('GET /api/threads/{id}/messages/{message_id}', { path: { id: thread_id, message_id: id } });
 }
 
 /** Sends a message to a run that works or waits; throws if it has not begun, or has ended. */
@@ -51,8 +34,12 @@ export async function steerRun(client: PerduraClient, task_id: string, message: 
   const { thread_id, workflow_id, status } = await client.tasks.get(task_id, { include: '' });
   if (client.tasks.hasEnded({ status })) throw new Error(`The run ${task_id} has ended: it is ${status}`);
   if (status === 'pending') throw new Error(`The run ${task_id} has not begun; it waits for the run before it`);
-  const place = { id: thread_id ?? workflow_id, workflow_id };
-  return sendMessage(client, place, { message, attachments: [], when_busy: 'steer' });
+  if (thread_id !== null) return sendMessage(client, thread_id, { message, attachments: [], when_busy: 'steer' });
+  const body = { prompt: message, on_busy: 'steer' as const };
+  // If the run has ended meanwhile, the message starts another one.
+  const route = 'POST /api/workflows/{id}/prompt';
+  const sent = (await client.request(route, { path: { id: workflow_id }, body })) as PromptAccepted | MessageReceipt;
+  return 'state' in sent ? sent : receiptOfTurn(sent.task_id, null);
 }
 
 const PAUSE_MS = 500;
