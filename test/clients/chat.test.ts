@@ -97,23 +97,13 @@ describe('perdura chat without a terminal', () => {
     expect((await turnsOf(threadOf(errors))).map(({ status }) => status)).toEqual(['halted']);
   }, 60_000);
 
-  it.each([
-    [['x', '--thread', 'y'], 'Name only one: an agent, a workflow or a thread'],
-    [['--new'], 'Name the agent or the workflow'],
-    [['--thread', 'y', '--new'], '--new begins a thread, and --thread continues one'],
-  ])('does not accept %j', async (words, sentence) => {
-    expect(await perdura(['chat', ...words])).toMatchObject({ code: 2, out: '', errors: expect.stringContaining(sentence) });
-  });
-
-  it('names an agent and a workflow that do not exist, or that forget', async () => {
-    const [agent, workflow, forgets] = await Promise.all([
+  it('names an agent and a workflow that do not exist', async () => {
+    const [agent, workflow] = await Promise.all([
       perdura(['chat', 'nobody'], 'x'),
       perdura(['chat', '--workflow', 'Nobody'], 'x'),
-      perdura(['chat', '--workflow', await here.workflow()], 'x'),
     ]);
     expect(agent).toMatchObject({ code: 1, errors: expect.stringContaining('no agent with the name "nobody"') });
     expect(workflow).toMatchObject({ code: 1, errors: expect.stringContaining('no workflow with the title "Nobody"') });
-    expect(forgets).toMatchObject({ code: 1, errors: expect.stringContaining('remember') });
   });
 });
 
@@ -161,7 +151,7 @@ describe('perdura chat in a terminal', () => {
         `? ${name} {"amount":11}`,
         'Allow it? y or n, a reason may follow: y',
         `  → ${name} {"amount":11}`,
-        `  ← ${name} 11`,
+        `  ← ${name} {"result": 11}`,
         'Paid.',
         expect.stringMatching(/^To continue: perdura chat --thread /),
       ],
@@ -268,7 +258,7 @@ describe('perdura chat in a terminal', () => {
   it('sends files, and knows its other commands', async () => {
     const { agent_id } = await remembering();
     await writeFile(join(folder, 'list.txt'), '17 eggs');
-    here.model.script(says('Eggs.'));
+    here.model.script(says('Eggs.'), fails(401));
     const { screen } = await typeInto(
       ['chat', agent_id],
       [
@@ -280,7 +270,8 @@ describe('perdura chat in a terminal', () => {
         ['TITLE', '/help\r'],
         ['/quit ', ''],
         ['> ', '//quit is a word?\r'],
-        ['The turn failed', '\u0004'],
+        ['The turn failed', ''],
+        ['> ', '\u0004'],
       ],
     );
     expect(screen).toContain('  with the next message: list.txt (text/plain, 7 bytes)');

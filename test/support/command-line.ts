@@ -6,6 +6,7 @@ import { baseEnv } from './machine/processes.ts';
 
 const CLI = resolve(import.meta.dirname, '../../src/main/cli.ts');
 export const COMMAND = [process.execPath, '--disable-warning=ExperimentalWarning', CLI];
+const BELL = '\u0007';
 const ESCAPE = '\u001b';
 const TERMINAL = 'import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))';
 
@@ -85,7 +86,7 @@ export function toScreen(output: string): string[] {
     else if (command === 'J') {
       lines[row]!.splice(column);
       lines.splice(row + 1);
-    } else if (command === undefined) {
+    } else if (command === undefined && piece !== BELL) {
       lines[row]![column] = piece;
       column += 1;
     }

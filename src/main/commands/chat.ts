@@ -1,6 +1,6 @@
 import type { Config } from '../config.ts';
 import { talkByLines } from '../conversation/piped.ts';
-import { chooseThread, listThreads, showThreads } from '../conversation/threads.ts';
+import { chooseThread, listThreads, readNames, showThreads } from '../conversation/threads.ts';
 import { talk } from '../conversation/typed.ts';
 import { parseCommand } from '../remote/options.ts';
 import { remoteClient } from '../remote/place.ts';
@@ -10,8 +10,9 @@ import { note, sayJson } from '../terminal.ts';
 export default async function chat(config: Config, args: string[]): Promise<void> {
   const given = parseCommand('chat', args);
   const json = given.has('json');
+  const names = readNames(given);
   const client = await remoteClient(config);
-  const choice = await chooseThread(client, given);
+  const choice = await chooseThread(client, names);
   if (choice === null) {
     const threads = await listThreads(client);
     if (json) return sayJson(threads);

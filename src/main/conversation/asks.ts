@@ -120,7 +120,8 @@ interface RequestedCall {
 function askApproval(client: PerduraClient, task_id: string, { call_id, name, arguments: args }: RequestedCall): Ask {
   return {
     key: keyOf(task_id, call_id),
-    lines: [`? ${name} ${showUnseen(args)}`],
+    // Line breaks between the fields of JSON mean nothing, and could look like something that Perdura asks.
+    lines: [`? ${name} ${showUnseen(args.replaceAll(/[\r\n]+/g, ' '))}`],
     prompt: () => 'Allow it? y or n, a reason may follow: ',
     async answer(line) {
       const [, word, reason] = DECISION.exec(line) ?? [];

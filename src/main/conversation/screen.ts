@@ -1,13 +1,15 @@
 import { clearScreenDown, cursorTo, type Interface, type Key } from 'node:readline';
-import { note, print, printError } from '../terminal.ts';
+import { note, print, printError, say } from '../terminal.ts';
 
 /** Where a conversation writes: the text of replies, and lines for the person. */
 export interface Output {
   write(text: string): void;
+  /** Ends the line of the text. */
+  endLine(): void;
   note(line: string): void;
 }
 
-export const plainOutput: Output = { write: print, note };
+export const plainOutput: Output = { write: print, endLine: () => say(''), note };
 
 export interface Prompt {
   text: string;
@@ -34,12 +36,14 @@ export function createScreen(lines: Interface): Screen {
   let prompt: Prompt = { text: '> ', visible: false };
   let is_shown = false;
   let at_start = true;
+  let is_ended = false;
   let held: (() => void)[] = [];
   const startLine = () => {
     if (!at_start) printError('\n');
     at_start = true;
   };
   const show = () => {
+    if (is_ended) return;
     startLine();
     lines.setPrompt(prompt.text);
     lines.prompt(true);
@@ -68,6 +72,10 @@ export function createScreen(lines: Interface): Screen {
       print(text);
       if (process.stdout.isTTY) at_start = text === '' ? at_start : text.endsWith('\n');
     },
+    endLine() {
+      if (process.stdout.isTTY) startLine();
+      else say('');
+    },
     note(line) {
       startLine();
       note(line);
@@ -84,6 +92,7 @@ export function createScreen(lines: Interface): Screen {
   });
   return {
     write: (text) => run(() => output.write(text)),
+    endLine: () => run(output.endLine),
     note: (line) => run(() => output.note(line)),
     whenFree: (work) => run(() => work(output)),
     setPrompt(next) {
@@ -106,9 +115,8 @@ export function createScreen(lines: Interface): Screen {
       return true;
     },
     end() {
-      prompt = { ...prompt, visible: false };
+      is_ended = true;
       hide();
-      is_shown = false;
       release();
       startLine();
     },

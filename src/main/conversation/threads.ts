@@ -28,26 +28,36 @@ export function showThreads(threads: Thread[]): void {
   );
 }
 
-/** Finds the thread that a command line names; null if it names none. Throws if it names two. */
-export async function chooseThread(client: PerduraClient, given: Given): Promise<Choice | null> {
+/** What a command line names: at most one of the three. */
+export interface Names {
+  agent: string | undefined;
+  workflow: string | undefined;
+  thread: string | undefined;
+  is_new: boolean;
+}
+
+/** Reads what a command line names; throws a UsageError if that is more than one thing, or too little. */
+export function readNames(given: Given): Names {
   const [agent] = given.words;
-  const [workflow, thread_id] = [given.text('workflow'), given.text('thread')];
-  const named = [agent, workflow, thread_id].filter((name) => name !== undefined);
+  const [workflow, thread, is_new] = [given.text('workflow'), given.text('thread'), given.has('new')];
+  const named = [agent, workflow, thread].filter((name) => name !== undefined);
   if (named.length > 1) throw usageError('chat', 'Name only one: an agent, a workflow or a thread');
-  if (thread_id !== undefined) {
-    if (given.has('new')) throw usageError('chat', '--new begins a thread, and --thread continues one');
-    return { thread: await client.request('GET /api/threads/{id}', { path: { id: thread_id } }) };
-  }
-  if (agent === undefined && workflow === undefined) {
-    if (given.has('new')) throw usageError('chat', 'Name the agent or the workflow with which a thread begins');
-    return null;
-  }
-  const home: Home =
-    workflow === undefined
-      ? { agent_id: await agentNamed(client, agent!) }
-      : { workflow_id: await workflowNamed(client, workflow) };
-  if (given.has('new')) return { home };
-  const [newest] = await loadItems<Thread>(client, 'GET /api/threads', 1, home);
+  if (is_new && thread !== undefined) throw usageError('chat', '--new begins a thread, and --thread continues one');
+  if (is_new && named.length === 0) throw usageError('chat', 'Name the agent or the workflow with which a thread begins');
+  return { agent, workflow, thread, is_new };
+}
+
+/** Finds the thread that is named, or the newest one with what is named; null if nothing is. */
+export async function chooseThread(client: PerduraClient, { agent, workflow, thread, is_new }: Names): Promise<Choice | null> {
+  if (thread !== undefined) return { thread: await client.request('GET /api/threads/{id}', { path: { id: thread } }) };
+  const home: Home | null =
+    agent !== undefined
+      ? { agent_id: await agentNamed(client, agent) }
+      : workflow !== undefined
+        ? { workflow_id: await workflowNamed(client, workflow) }
+        : null;
+  if (home === null) return null;
+  const [newest] = is_new ? [] : await loadItems<Thread>(client, 'GET /api/threads', 1, home);
   return newest ? { thread: newest } : { home };
 }
 

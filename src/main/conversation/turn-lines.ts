@@ -24,6 +24,7 @@ export function createTurnPrinter({ output, task_id, asks }: Showing): (event: T
   const writeReply = createReplyWriter({
     live: Boolean(process.stdout.isTTY),
     write: output.write,
+    endLine: output.endLine,
     restart: () => output.note(WRITTEN_AGAIN),
   });
   return (event) => {

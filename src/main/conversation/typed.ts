@@ -85,9 +85,11 @@ function takeLine(it: Talk, ask: Ask | null, line: string): Promise<void> | void
 
 async function sendLine({ conversation, screen, files }: Talk, message: string): Promise<void> {
   const attachments = files.map(({ id }) => id);
+  const is_working = conversation.is_following;
   const receipt = await send(conversation, { message, attachments, when_busy: 'steer' });
   files.length = 0;
-  if (receipt.state !== 'pending') return;
+  // A turn that begins at once is seen in what it writes.
+  if (receipt.state !== 'pending' || !is_working) return;
   screen.note(`  ↳ sent: ${receipt.task_id === receipt.id ? 'it is the next turn' : 'the turn reads it at its next step'}`);
 }
 

@@ -4,6 +4,8 @@ interface Destination {
   /** True if pieces are written as they arrive; otherwise each message is written as a whole. */
   live: boolean;
   write(text: string): void;
+  /** Ends the line of a message. */
+  endLine(): void;
   /** Notes that the text so far is void. */
   restart(): void;
 }
@@ -12,7 +14,7 @@ interface Destination {
  * Creates a writer of the model's messages, which returns true for the events that it has written. A stream that was lost
  * continues without the pieces that it missed, so the message itself completes what was written.
  */
-export function createReplyWriter({ live, write, restart }: Destination): (event: TaskEvent) => boolean {
+export function createReplyWriter({ live, write, endLine, restart }: Destination): (event: TaskEvent) => boolean {
   let written = '';
   const drop = () => {
     if (written) restart();
@@ -28,7 +30,10 @@ export function createReplyWriter({ live, write, restart }: Destination): (event
     }
     if (type === 'message' && data.role === 'assistant') {
       if (!data.content.startsWith(written)) drop();
-      if (data.content) write(`${data.content.slice(written.length)}\n`);
+      if (data.content) {
+        write(data.content.slice(written.length));
+        endLine();
+      }
       written = '';
       return true;
     }

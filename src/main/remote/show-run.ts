@@ -110,6 +110,7 @@ export function createTextPrinter(): (event: TaskEvent) => void {
   const writeReply = createReplyWriter({
     live: Boolean(process.stdout.isTTY),
     write: print,
+    endLine: () => say(''),
     restart: () => note(`\n${WRITTEN_AGAIN}`),
   });
   return (event) => {
