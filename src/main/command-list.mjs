@@ -120,7 +120,7 @@ export const REMOTE = {
     summary: 'send a message to a run that works; the message - reads stdin. The run reads it at its next step',
     words: ['task', 'message'],
     options: {
-      wait: { help: 'wait until it is known what became of the message; exits with 1 if it was not delivered' },
+      wait: { help: 'wait for the outcome; exits with 1 if no run reads the message' },
       ...JSON_OPTION,
     },
     example: 'perdura steer 0197a0c4-6b1e-7c3a-9f57-0d2c5a1be001 "Only the orders of this week"',

@@ -6,7 +6,7 @@ import { parseCommand } from '../remote/options.ts';
 import { remoteClient } from '../remote/place.ts';
 import { say, sayJson } from '../terminal.ts';
 
-/** `perdura steer`: prints the receipt; with --wait the final one, and ends with 1 if no run gets the message. */
+/** `perdura steer`: prints the receipt; with --wait the final one, and ends with 1 if no run reads the message. */
 export default async function steer(config: Config, args: string[]): Promise<void> {
   const given = parseCommand('steer', args);
   const [task_id = '', words = ''] = given.words;

@@ -1,7 +1,6 @@
 import type { PerduraClient, TaskEvent, Thread } from '../../client/index.ts';
 import { pause } from '../../client/pause.ts';
 import { excerpt } from '../remote/show-run.ts';
-import { say } from '../terminal.ts';
 import { loadReceipt, type NewMessage, type Receipt, receiptOfTurn, sendMessage } from './messages.ts';
 import type { Output } from './screen.ts';
 import { beginThread, type Choice, type Home } from './threads.ts';
@@ -107,7 +106,7 @@ async function showTurn(conversation: Conversation, task_id: string): Promise<vo
   shown.add(task_id);
   conversation.turn = task_id;
   const show = json
-    ? (event: TaskEvent) => say(JSON.stringify(event))
+    ? (event: TaskEvent) => output.write(`${JSON.stringify(event)}\n`)
     : createTurnPrinter({ output, task_id, asks: ask !== undefined });
   try {
     for await (const event of client.tasks.events(task_id, { signal: leave })) {

@@ -37,7 +37,8 @@ export async function talk(client: Conversation['client'], choice: Choice, json:
   const asks = createAsks({ client, screen, onChange: () => setPrompt(it) });
   const it: Talk = { conversation, screen, asks, files: [], leave: () => leaving.abort() };
   conversation.ask = {
-    onEvent: (event, task_id) => void readAskEvent(asks, { client, task_id, event }).catch(left.reject),
+    onEvent: (event, task_id) =>
+      void readAskEvent(asks, { client, task_id, event }).catch((error: Error) => screen.note(error.message)),
     onEnd: asks.clear,
   };
   const follow = () => {
@@ -102,7 +103,10 @@ const COMMANDS: Record<string, (it: Talk, words: string) => Promise<void> | void
   },
   async threads({ conversation, screen }) {
     const threads = await listThreads(conversation.client);
-    screen.whenFree(() => showThreads(threads));
+    screen.whenFree(({ endLine }) => {
+      endLine();
+      showThreads(threads);
+    });
   },
   quit: ({ leave }) => leave(),
   help: ({ screen }) => screen.note(HELP),
