@@ -6,7 +6,8 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'v
 import { COMMAND, commandLine } from '../support/command-line.ts';
 import { ALICE, BOB, startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { startDroppingProxy } from '../support/peers/dropping-proxy.ts';
-import { asks, fails, hangs, says } from '../support/peers/model-server.ts';
+import { type Answer, asks, fails, hangs, says } from '../support/peers/model-server.ts';
+import { MODULES, SERVERS } from '../tools/support.ts';
 
 let here: TestInstallation;
 const folder = mkdtempSync(join(tmpdir(), 'perdura-chat-'));
@@ -14,7 +15,7 @@ const { start, outcome, perdura, typeInto } = commandLine(folder);
 const OF_BOB = { XDG_CONFIG_HOME: join(folder, 'of-bob') };
 
 beforeAll(async () => {
-  here = await startTestInstallation();
+  here = await startTestInstallation({ env: { ALLOW_STDIO_MCP: 'true' } });
   expect(await perdura(['login', '--url', here.url, '--token-stdin'], ALICE)).toMatchObject({ code: 0 });
   expect(await perdura(['login', '--url', here.url, '--token-stdin'], BOB, OF_BOB)).toMatchObject({ code: 0 });
 });
@@ -112,12 +113,18 @@ const CTRL_C = '\u0003';
 /** Opens a gate that a scripted answer waits for. */
 const gate = () => Promise.withResolvers<void>();
 
+/** Creates an agent whose tool needs an approval. */
+async function payingWithApproval() {
+  const { agent_id } = await remembering(['def pay(amount: int) -> int:\n    return amount\n']);
+  const { custom_tool_ids } = await here.alice.ok(here.alice.get(`/api/agents/${agent_id}`));
+  const { name: tool } = await here.alice.ok(here.alice.get(`/api/custom-tools/${custom_tool_ids[0]}`));
+  await here.alice.ok(here.alice.put(`/api/agents/${agent_id}`, { approval_tools: [tool] }));
+  return { agent_id, tool: tool as string };
+}
+
 describe('perdura chat in a terminal', () => {
   it('asks for an approval in place, and gives a reason to the model', async () => {
-    const { agent_id } = await remembering(['def pay(amount: int) -> int:\n    return amount\n']);
-    const { custom_tool_ids } = await here.alice.ok(here.alice.get(`/api/agents/${agent_id}`));
-    const { name } = await here.alice.ok(here.alice.get(`/api/custom-tools/${custom_tool_ids[0]}`));
-    await here.alice.ok(here.alice.put(`/api/agents/${agent_id}`, { approval_tools: [name] }));
+    const { agent_id, tool: name } = await payingWithApproval();
     here.model.script(
       asks({ name, args: { amount: 7 } }),
       says('Not paid.'),
@@ -155,6 +162,82 @@ describe('perdura chat in a terminal', () => {
         'Paid.',
         expect.stringMatching(/^To continue: perdura chat --thread /),
       ],
+    ]);
+  }, 60_000);
+
+  it('takes a line that was begun before an approval is asked for as a message, never as the decision', async () => {
+    const { agent_id, tool } = await payingWithApproval();
+    const open = gate();
+    const paying: Answer = async (...call) => {
+      await open.promise;
+      await asks({ name: tool, args: { amount: 17 } })(...call);
+    };
+    here.model.script(paying, says('Not paid.'));
+    const asked = here.model.requests.length;
+    const { screen } = await typeInto(
+      ['chat', agent_id],
+      [
+        ['> ', 'Pay 17.\r'],
+        [
+          'Pay 17.',
+          async () => {
+            await vi.waitUntil(() => here.model.requests.length > asked, 30_000);
+            return 'yes';
+          },
+        ],
+        [
+          'yes',
+          async () => {
+            open.resolve();
+            const list = () => here.alice.ok(here.alice.get(`/api/tasks?agent_id=${agent_id}`));
+            await vi.waitUntil(async () => (await list())[0].status === 'waiting', 30_000);
+            return ', please\r';
+          },
+        ],
+        ['follow: ', 'n\r'],
+        ['Not paid.', ''],
+        ['> ', CTRL_C],
+      ],
+    );
+    expect(screen.filter((line) => /^(>|\?|Allow)| [↳→←] /.test(line))).toEqual([
+      '> Pay 17.',
+      '> yes, please',
+      expect.stringMatching(/^( {2}↳ sent: the turn reads|\?)/),
+      expect.stringMatching(/^( {2}↳ sent: the turn reads|\?)/),
+      'Allow it? y or n, a reason may follow: n',
+      expect.stringContaining('Denied by a person'),
+      '  ↳ step 2 reads: yes, please',
+    ]);
+  }, 60_000);
+
+  it('asks the question of a tool in place', async () => {
+    const server = {
+      ...{ name: here.unique('travel'), transport_type: 'stdio', paths: [MODULES, process.execPath, SERVERS] },
+      connection_config: { command: process.execPath, args: [`${SERVERS}/stateless.mjs`, 'only'] },
+    };
+    const { id } = await here.alice.ok(here.alice.post('/api/mcps', server));
+    const { agent_id } = await remembering([], { mcp_server_ids: [id], required_mcp_servers: [id] });
+    here.model.script(asks({ name: 'book' }), says('Booked.'));
+    const { screen } = await typeInto(
+      ['chat', agent_id],
+      [
+        ['> ', 'Book it.\r'],
+        ['email: ', 'ada\r'],
+        ['email address. email: ', 'ada@example.com\r'],
+        ['Booked.', ''],
+        ['> ', CTRL_C],
+      ],
+    );
+    expect(screen.slice(1, -1)).toEqual([
+      '> Book it.',
+      '  → book {}',
+      `? ${server.name} asks: Who travels?`,
+      '    email (string; required)',
+      '    /decline refuses to answer',
+      'email: ada',
+      'Must be an email address. email: ada@example.com',
+      '  ← book {"email":"ada@example.com"}',
+      'Booked.',
     ]);
   }, 60_000);
 
