@@ -42,8 +42,13 @@ BEGIN
       UPDATE tasks t SET thread_turn = t.thread_turn - 1,
         previous_task_id = CASE WHEN t.previous_task_id = p_task THEN gone.previous_task_id ELSE t.previous_task_id END
       FROM behind b WHERE t.id = b.id;
-    UPDATE threads SET active_task_id = holder,
-      head_task_id = CASE WHEN head_task_id = p_task THEN gone.previous_task_id ELSE head_task_id END WHERE id = in_thread;
+    -- Of a branch, the tip is the newest turn of the branch that it was forked from.
+    WITH RECURSIVE branch AS (
+        SELECT id, lane_number FROM tasks WHERE id = gone.forked_from AND thread_id = in_thread
+        UNION ALL SELECT t.id, t.lane_number FROM branch b JOIN tasks t ON t.thread_id = in_thread AND t.previous_task_id = b.id)
+      UPDATE threads SET active_task_id = holder, head_task_id = CASE WHEN head_task_id <> p_task THEN head_task_id
+          ELSE coalesce((SELECT id FROM branch ORDER BY lane_number DESC LIMIT 1), gone.previous_task_id) END
+        WHERE id = in_thread;
     -- The thread that it began has its id. One that was made without a turn stays.
     DELETE FROM threads WHERE id = in_thread AND id = p_task AND NOT EXISTS (SELECT 1 FROM tasks WHERE thread_id = in_thread);
   END IF;

@@ -34,10 +34,8 @@ BEGIN
     SELECT * INTO handed FROM hand_over_messages(p_task, holder, CASE
       WHEN EXISTS (SELECT 1 FROM thread_messages WHERE id = p_task AND state = 'withdrawn') THEN NULL
       WHEN p_error_code = 'workflow_inactive' THEN p_error
-      WHEN ended.halt_requested OR (p_status = 'halted' AND p_error_code IS NULL) THEN
-        'The run was stopped before it read this message; send the message again'
-      WHEN ended.fork_effects IN ('recorded', 'stub') THEN
-        'The run ended before it read this message, and no run follows one whose tools are not called; send the message again'
+      WHEN ended.halt_requested OR (p_status = 'halted' AND p_error_code IS NULL) THEN 'stopped'
+      WHEN ended.fork_effects IN ('recorded', 'stub') THEN 'not_followed'
       END);
     told_last := append_events(told_workflow, p_task, handed.told || p_events);
     IF handed.begun IS NOT NULL THEN

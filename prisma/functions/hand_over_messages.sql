@@ -28,7 +28,7 @@ BEGIN
       UPDATE thread_messages SET state = 'refused', reason = p_refusal, caller_token = NULL, caller_key_id = NULL, updated_at = now()
         WHERE id = message.id;
       told := told || jsonb_build_object('type', 'log', 'timestamp', at, 'data',
-        jsonb_build_object('event', 'message_refused', 'detail', p_refusal, 'message_id', message.id));
+        jsonb_build_object('event', 'message_refused', 'detail', left(message.content, 200), 'message_id', message.id, 'reason', p_refusal));
       CONTINUE;
     END IF;
     IF target IS NULL THEN
@@ -62,6 +62,6 @@ BEGIN
       SELECT target, CASE WHEN target = message.id THEN f.place ELSE -(message.number * 100 + f.place) END, (f.file ->> 'id')::uuid
       FROM jsonb_array_elements(message.attachments) WITH ORDINALITY AS f (file, place);
     told := told || jsonb_build_object('type', 'log', 'timestamp', at, 'data', jsonb_build_object('event', 'message_passed_on',
-      'detail', 'The run ended first; the message goes to the next one', 'message_id', message.id, 'task_id', target));
+      'detail', left(message.content, 200), 'message_id', message.id, 'task_id', target));
   END LOOP;
 END $$;

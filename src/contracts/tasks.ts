@@ -5,13 +5,14 @@ import { Budget } from './budgets.ts';
 import { Id, Timestamp, TOOL_EFFECTS } from './common.ts';
 import { endpoint, IdParams } from './endpoint.ts';
 import { LogEntry } from './events.ts';
-import { ForkAccepted, ForkRequest } from './fork-requests.ts';
+import { ForkRequest } from './fork-changes.ts';
+import { ForkAccepted } from './fork-requests.ts';
 import { ForkedFrom } from './forks.ts';
 import { Todo } from './log-events.ts';
 import { CallQuestion } from './questions.ts';
 import { RunFigures } from './run-figures.ts';
 import { ErrorGroup, TaskFilterQuery, TaskQuery, versionsNamed } from './task-lists.ts';
-import { Receipt } from './thread-messages.ts';
+import { MessageReceipt } from './thread-messages.ts';
 import { UsageCounts, UsageTotals } from './usage-counts.ts';
 import { TranscriptEntry } from './workflows.ts';
 
@@ -131,7 +132,7 @@ export const TaskDetail = Task.extend({
   ...RunFigures.shape,
   messages: z.array(TranscriptEntry).optional(),
   logs: z.array(LogEntry).optional(),
-  waiting_messages: z.array(Receipt).meta({
+  waiting_messages: z.array(MessageReceipt).meta({
     description: 'Messages that the run reads at its next step, in the order in which they were accepted',
   }),
   steps_detail: z.array(TaskStep).optional().meta({ description: 'With include=steps; the same as /steps' }),

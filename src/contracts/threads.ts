@@ -25,7 +25,14 @@ const ThreadCreate = z
   .meta({ id: 'ThreadCreate', example: { workflow_id: '0197a0c4-7d6b-7c3e-9a41-2f6f5a0f8b11', title: 'Refund of order 4711' } });
 
 const ThreadUpdate = z
-  .object({ title: Title.nullable().optional(), metadata: Metadata.optional(), pinned: z.boolean().optional() })
+  .object({
+    title: Title.nullable().optional(),
+    metadata: Metadata.optional(),
+    pinned: z.boolean().optional(),
+    head_task_id: Id.optional().meta({
+      description: 'Any turn of the thread, which the next prompt follows. Refused with 409 while a turn is in progress',
+    }),
+  })
   .meta({ id: 'ThreadUpdate', example: { title: 'Refund of order 4711', pinned: true } });
 
 export const Thread = z
@@ -71,7 +78,7 @@ export const threads = {
     refuses: [...base.create.refuses, ...refuses],
   },
   get: { ...base.get, refuses },
-  update: { ...base.update, refuses: [...base.update.refuses, ...refuses] },
+  update: { ...base.update, refuses: [...base.update.refuses, ...refuses, 409] },
   remove: {
     ...base.remove,
     summary: 'Delete a thread with its turns',

@@ -72,6 +72,14 @@ const GOAL_CHARACTERS = 300;
 
 export const DENIAL = 'Denied: the turn limit of this run is reached, no further tool call is made. Answer with what you have.';
 
+const DENIED_BY_PERSON = 'Denied by a person';
+/** The result of a call that a person denied, with what the person wrote. */
+export const formatDenial = (message: string | undefined) =>
+  message ? `${DENIED_BY_PERSON}: ${message}` : `${DENIED_BY_PERSON}.`;
+/** Returns what the person wrote who denied a call; undefined if nothing. */
+export const parseDenial = (result: string): string | undefined =>
+  result.startsWith(`${DENIED_BY_PERSON}: `) ? result.slice(DENIED_BY_PERSON.length + 2) : undefined;
+
 /** The results of calls that were open when their run ended: one for calls that may have run, one for those that did not. */
 export const OUTCOME_UNKNOWN = 'The run ended before the result of this call was recorded; the tool may have run.';
 export const NOT_CALLED = 'The run ended before this tool was called.';

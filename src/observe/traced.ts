@@ -3,7 +3,8 @@ import type { Exchange, ModelRuntime } from '../runtimes/runtime.ts';
 import type { ActivityPorts } from '../temporal/activities/index.ts';
 import type { ToolOutcome } from '../tools/source.ts';
 
-const tracer = trace.getTracer('perdura');
+// Asked for each span: a tracer that is kept stays with the provider of its first span, which may have been closed since.
+const openTracer = () => trace.getTracer('perdura');
 
 interface Traced<T> {
   name: string;
@@ -14,7 +15,7 @@ interface Traced<T> {
 }
 
 async function withSpan<T>({ name, kind, attributes, end }: Traced<T>, work: () => Promise<T>): Promise<T> {
-  return tracer.startActiveSpan(name, { kind, attributes }, async (span) => {
+  return openTracer().startActiveSpan(name, { kind, attributes }, async (span) => {
     try {
       const result = await work();
       end(span, result);

@@ -2,7 +2,7 @@ import type { RunBundle } from '../contracts/run-bundles.ts';
 import type { Definition, PinnedProvider } from '../domain/definition.ts';
 import type { CallDecision } from '../domain/effects.ts';
 import type { RunFallback } from '../domain/fallback.ts';
-import { NOT_CALLED, OUTCOME_UNKNOWN, type TranscriptMessage } from '../domain/transcript.ts';
+import { NOT_CALLED, OUTCOME_UNKNOWN, parseDenial, type TranscriptMessage } from '../domain/transcript.ts';
 import type { ModelReply } from '../runtimes/runtime.ts';
 import type { OpenRun } from '../store/runs/runs.ts';
 import type { OpenCall } from '../store/runs/tool-ledger.ts';
@@ -85,7 +85,7 @@ export function openRecording(bundle: RunBundle, resumed_at?: number) {
     decision(call_id: string): CallDecision {
       const { content, denied } = this.outcome(call_id);
       if (!denied) return { decision: 'approve' };
-      const message = /^Denied by a person: ([\s\S]*)$/.exec(content)?.[1];
+      const message = parseDenial(content);
       return { decision: 'deny', ...(message === undefined ? {} : { message }) };
     },
   };

@@ -46,6 +46,9 @@ const CALLS: Record<string, string> = {
 
 /** Writers of events themselves: they lock no workflow, and share the task with other writers. */
 const WRITERS = ['append_text'];
+
+/** What locks only messages, for a caller that holds their task. */
+const OF_MESSAGES = ['take_messages', 'hand_over_messages'];
 /** Locks the thread alone. */
 const OF_THREADS = ['import_turn'];
 
@@ -60,7 +63,7 @@ it('knows every database function that locks a row', async () => {
     `SELECT proname FROM pg_proc WHERE pronamespace = 'public'::regnamespace AND prosrc ~ 'FOR (NO KEY )?UPDATE' ORDER BY 1`,
   );
   expect(rows.map(({ proname }) => proname)).toEqual(
-    [...Object.keys(CALLS), ...WRITERS, ...OF_THREADS, ...Object.keys(COUNTING)].sort(),
+    [...Object.keys(CALLS), ...WRITERS, ...OF_MESSAGES, ...OF_THREADS, ...Object.keys(COUNTING)].sort(),
   );
 });
 

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Definition } from '../../src/domain/definition.ts';
 import type { Database } from '../../src/store/database/database.ts';
 import { continuityStore } from '../../src/store/runs/continuity.ts';
+import type { Seed } from '../../src/store/runs/forks.ts';
 import type { NewTask } from '../../src/store/runs/new-task.ts';
 import { runStore } from '../../src/store/runs/runs.ts';
 import { type CreatedTask, taskStore } from '../../src/store/runs/tasks.ts';
@@ -24,6 +25,11 @@ interface Asked {
   id?: string;
 }
 
+interface AskedFork {
+  thread_id: string;
+  source: { id: string; follows: { task_id: string; turn: number } };
+}
+
 /** A workflow with threads, and ways to accept their turns and its other tasks as an API process does. */
 async function conversations() {
   const { prisma, pool } = database;
@@ -36,7 +42,7 @@ async function conversations() {
     ...{ agent, workflow: { id: workflow_id, title: null }, model: null, webhooks: { completed: null, error: null } },
   } as Definition;
   const base = { workflow_id, ...OWNER, prompt: 'x', definition, trigger: 'prompt', caller_token: null };
-  const write = (task: Pick<NewTask, 'task_id' | 'place'>, on_busy = 'enqueue') =>
+  const write = (task: Pick<NewTask, 'task_id' | 'place' | 'seed'>, on_busy = 'enqueue') =>
     tasks.create({ ...base, ...task, on_busy }) as Promise<CreatedTask | null>;
   return {
     workflow_id,
@@ -49,6 +55,14 @@ async function conversations() {
     turn: async ({ thread_id = null as never, on_busy, id = randomUUID() }: Asked) => {
       const created = await write({ task_id: id, place: { thread_id } }, on_busy);
       return created && id;
+    },
+    /** Accepts a fork of a turn at its first step, with another prompt, as a turn beside it. */
+    fork: async ({ thread_id, source }: AskedFork) => {
+      const id = randomUUID();
+      const seed = { task_id: source.id, step: 1, effects: 'live', definition_hash: null, changes: [], turns: 0, is_copy: false };
+      const more = { message: null, edits: [], keeps_extra: true };
+      await write({ task_id: id, place: { thread_id, follows: source.follows }, seed: { ...seed, ...more } as Seed });
+      return id;
     },
     /** Accepts a task that belongs to no thread. */
     alone: async ({ on_busy, id = randomUUID() }: Asked = {}) => (await write({ task_id: id }, on_busy)) && id,
@@ -63,7 +77,10 @@ const workflowOf = (id: string) => database.prisma.workflow.findUniqueOrThrow({ 
 
 /** The turns of a thread as they are linked: each with its number and the one before it. */
 async function chainOf(thread_id: string) {
-  const turns = await database.prisma.task.findMany({ where: { thread_id }, orderBy: { thread_turn: 'asc' } });
+  const turns = await database.prisma.task.findMany({
+    where: { thread_id },
+    orderBy: [{ thread_turn: 'asc' }, { lane_number: 'asc' }],
+  });
   return turns.map(({ id, thread_turn, previous_task_id }) => [thread_turn, id, previous_task_id]);
 }
 
@@ -214,6 +231,23 @@ describe('a turn that is withdrawn', () => {
     await tasks.discard(withdrawn!, new Date());
     expect(await tasks.discard(thread_id, new Date())).toBe(urgent);
     expect(await ran(thread_id)).toEqual([urgent, waits]);
+  });
+
+  it('leaves the newest turn of the branch in use as the head, also if it was a fork of an earlier turn', async () => {
+    const { begin, turn, fork, tasks } = await conversations();
+    const thread_id = await begin();
+    const [second, third] = [await turn({ thread_id }), await turn({ thread_id })];
+    const edited = await fork({ thread_id, source: { id: second!, follows: { task_id: thread_id, turn: 1 } } });
+    expect(await threadOf(thread_id)).toMatchObject({ head_task_id: edited });
+    await tasks.discard(edited, new Date());
+    expect(await threadOf(thread_id)).toMatchObject({ head_task_id: third, active_task_id: thread_id });
+    const again = await fork({ thread_id, source: { id: third!, follows: { task_id: second!, turn: 2 } } });
+    const after = await turn({ thread_id });
+    expect((await chainOf(thread_id)).slice(2)).toEqual([
+      [3, third, second],
+      [3, again, second],
+      [4, after, again],
+    ]);
   });
 
   it('changes nothing if it has begun', async () => {

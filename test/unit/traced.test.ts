@@ -5,7 +5,8 @@ import { tracePorts, traceRuntime } from '../../src/observe/traced.ts';
 import { exchangeOf } from '../runtimes/support.ts';
 
 const exporter = new InMemorySpanExporter();
-trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }));
+const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
+trace.setGlobalTracerProvider(provider);
 beforeEach(() => exporter.reset());
 afterAll(() => trace.disable());
 
@@ -99,6 +100,22 @@ describe('the span of a call of a model', () => {
     expect([span.status.code, span.attributes['error.type']]).toEqual([SpanStatusCode.ERROR, type]);
     expect(span.ended).toBe(true);
   });
+});
+
+it('sends a span to the tracing that is open, although an earlier one was closed', async () => {
+  await ask();
+  const earlier = exporter.getFinishedSpans().length;
+  trace.disable();
+  const later = new InMemorySpanExporter();
+  trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(later)] }));
+  await traceRuntime(answering as never, { task_id: 't', provider: undefined, content: false }).exchange(
+    exchangeOf({}),
+    () => {},
+    signal,
+  );
+  trace.disable();
+  trace.setGlobalTracerProvider(provider);
+  expect([earlier, exporter.getFinishedSpans().length, later.getFinishedSpans().length]).toEqual([1, 1, 1]);
 });
 
 describe('the ports of the activities', () => {

@@ -67,18 +67,22 @@ async function loadOpenCalls({ store }: CompatServices, { task_id }: CompatRun, 
 export interface CallOutput {
   call_id: string;
   output: string;
+  /** True if the client could not execute the call; `output` says why. Absent: false. */
+  failed?: boolean;
 }
 
 /** Delivers the results to the run. A result that the run already has stays unchanged, so that a request can be repeated. */
 export async function answerCalls(
-  { store, engine }: CompatServices,
+  { store, engine }: Pick<CompatServices, 'store' | 'engine'>,
   { task_id, workflow_id }: CompatRun,
   { outputs, forced_tools, caller }: { outputs: readonly CallOutput[]; forced_tools?: string[] | undefined; caller: Caller },
 ): Promise<void> {
   const { log } = createTaskEvents(task_id, () => new Date().toISOString());
-  for (const { call_id, output } of outputs) {
+  for (const { call_id, output, failed } of outputs) {
     const answer_event = log('client_call_answered', `${caller.login} sent the result`, { call_id });
-    const decision = { decision: 'done' as const, result: storable(output), ...(forced_tools ? { forced_tools } : {}) };
+    const result = storable(output);
+    const outcome = failed ? { decision: 'fail' as const, message: result } : { decision: 'done' as const, result };
+    const decision = { ...outcome, ...(forced_tools ? { forced_tools } : {}) };
     await store.ledger.decide({ task_id, workflow_id, call_id }, { decision, by: caller.key, events: [answer_event] });
     // The result is stored: if the engine is unreachable now, the reconciler delivers it.
     await engine.decide(task_id, call_id).catch(() => {});

@@ -246,7 +246,7 @@ interface Exchange {
 }
 
 function send(
-  { kind, reply: schema, status }: Endpoint,
+  { kind, reply: schema, status, headers = {}, cut_on_close = false }: Endpoint,
   { request, reply, closing, waiting }: Exchange & Pick<Api, 'closing' | 'waiting'>,
   answer: unknown,
 ): FastifyReply | Promise<void> {
@@ -259,7 +259,9 @@ function send(
   // Nothing follows. Without the 204, a browser would reconnect again and again.
   if (kind === 'events' && answer === null) return reply.code(204).send();
   if (kind === 'events')
-    return sendEvents(reply, answer as Frames, { disconnect: createDisconnectSignal(reply), closing, waiting });
+    return sendEvents(reply.headers(headers), answer as Frames, {
+      ...{ disconnect: createDisconnectSignal(reply), closing, waiting, cut_on_close },
+    });
   if (answer instanceof FileReply) return sendFile(reply, answer);
   if (kind === 'none' || !schema) return reply.send();
   if (kind === 'page') return sendPage(schema, { request, reply }, answer as PageReply<unknown>);

@@ -1,5 +1,46 @@
 // Generated from src/contracts by `npm run client-types`; do not edit.
 
+/** An event of AG-UI, version 1.0 */
+export type AgUiEvent = {
+  type: string;
+  [name: string]: unknown;
+};
+
+export type AgUiRunInput = {
+  threadId: string;
+  /** The id that the client gives to this request */
+  runId: string;
+  /** Only the last message of the user and the results after it are read: Perdura has the others */
+  messages: {
+    id: string;
+    role: string;
+    content?: unknown;
+    [name: string]: unknown;
+  }[];
+  /** Tools that the client executes */
+  tools?: {
+    name: string;
+    description?: string;
+    parameters?: unknown;
+    [name: string]: unknown;
+  }[];
+  context?: {
+    description: string;
+    value: string;
+    [name: string]: unknown;
+  }[];
+  state?: unknown;
+  forwardedProps?: unknown;
+  /** The answers to the interrupts of the run before */
+  resume?: {
+    interruptId: string;
+    status: 'resolved' | 'cancelled';
+    payload?: unknown;
+    [name: string]: unknown;
+  }[];
+  [name: string]: unknown;
+};
+
 export type Agent = {
   /** Identifier issued by the service (UUIDv7) */
   id: string;
@@ -1470,6 +1511,8 @@ export type ForkRequest = {
   /** `recorded`: a call that the source run also made, at this step or later, gets the recorded result; any other `write` call is refused, and any other call is executed. `stub`: no tool is called. `live`: every call is executed */
   effects?: 'recorded' | 'stub' | 'live';
   on_busy?: 'enqueue' | 'reject' | 'interrupt';
+  /** The fork becomes a turn of the source run's thread, beside the source, and the head of the thread. False: it is in no thread, and reads the turns before the source run */
+  in_thread?: boolean;
   changes?: ForkChanges;
 };
 
@@ -1918,6 +1961,8 @@ export type LogData =
       detail: string;
       /** Identifier issued by the service (UUIDv7) */
       message_id: string;
+      /** The code, or the sentence, of the reason that its receipt shows */
+      reason: string;
     }
   | {
       event: 'forked';
@@ -2286,6 +2331,8 @@ export type LogEntry =
       detail: string;
       /** Identifier issued by the service (UUIDv7) */
       message_id: string;
+      /** The code, or the sentence, of the reason that its receipt shows */
+      reason: string;
     }
   | {
       event: 'forked';
@@ -4724,6 +4771,8 @@ export type ThreadUpdate = {
     [name: string]: string;
   };
   pinned?: boolean;
+  /** Any turn of the thread, which the next prompt follows. Refused with 409 while a turn is in progress */
+  head_task_id?: string;
 };
 
 export type Todo = {
@@ -4877,6 +4926,51 @@ export type TranscriptMessage = {
   truncated: boolean;
   /** ISO 8601, UTC */
   created_at: string;
+};
+
+export type UiChatRequest = {
+  /** The id that the page has for the chat */
+  id?: string;
+  /** Only the last one is read: Perdura has the others */
+  messages: {
+    id: string;
+    role: 'system' | 'user' | 'assistant';
+    parts: {
+      type: string;
+      [name: string]: unknown;
+    }[];
+    metadata?: unknown;
+    [name: string]: unknown;
+  }[];
+  trigger?: 'submit-message' | 'regenerate-message';
+  /** The message that is edited, answered or made again */
+  messageId?: string;
+  /** Tools that the client executes */
+  tools?: {
+    name: string;
+    description?: string;
+    parameters?: unknown;
+    [name: string]: unknown;
+  }[];
+  [name: string]: unknown;
+};
+
+/** A chunk of the UI message stream of the AI SDK; the last frame of a stream is `[DONE]` */
+export type UiChunk = {
+  type: string;
+  [name: string]: unknown;
+};
+
+/** A message as `useChat` of the AI SDK has it */
+export type UiMessage = {
+  id: string;
+  role: 'system' | 'user' | 'assistant';
+  parts: {
+    type: string;
+    [name: string]: unknown;
+  }[];
+  metadata?: unknown;
+  [name: string]: unknown;
 };
 
 export type Usage = {
@@ -6803,6 +6897,20 @@ export interface Operations {
     };
     reply: Thread;
   };
+  /** Connect an AG-UI client to a thread */
+  'GET /api/threads/{id}/ag-ui': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+      query?: {
+        /** The most turns, the newest ones of the branch in use */
+        limit?: number;
+      };
+    };
+    reply: AgUiEvent;
+  };
   /** List the messages that were sent to a thread, newest first */
   'GET /api/threads/{id}/messages': {
     input: {
@@ -6830,6 +6938,41 @@ export interface Operations {
       };
     };
     reply: MessageReceipt;
+  };
+  /** Stream the last answer again, for useChat */
+  'GET /api/threads/{id}/ui': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+    };
+    reply: null;
+  };
+  /** List the messages of a thread for useChat, oldest first */
+  'GET /api/threads/{id}/ui/messages': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+      query?: {
+        /** The most turns, the newest ones of the branch in use */
+        limit?: number;
+      };
+    };
+    reply: UiMessage[];
+  };
+  /** Stream the last answer again, at the path that useChat asks by default */
+  'GET /api/threads/{id}/ui/{chat_id}/stream': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+        chat_id: string;
+      };
+    };
+    reply: null;
   };
   /** List stored tokens, newest first */
   'GET /api/tokens': {
@@ -7499,6 +7642,17 @@ export interface Operations {
   };
   /** Create a thread without a turn */
   'POST /api/threads': { input: { body: ThreadCreate }; reply: Thread };
+  /** Run the agent of a thread for an AG-UI client */
+  'POST /api/threads/{id}/ag-ui': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+      body: AgUiRunInput;
+    };
+    reply: AgUiEvent;
+  };
   /** Send a message to a thread */
   'POST /api/threads/{id}/messages': {
     input: {
@@ -7509,6 +7663,17 @@ export interface Operations {
       body: MessageCreate;
     };
     reply: MessageReceipt;
+  };
+  /** Send a message from useChat and stream the answer */
+  'POST /api/threads/{id}/ui': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+      body: UiChatRequest;
+    };
+    reply: UiChunk;
   };
   /** Create a stored token */
   'POST /api/tokens': { input: { body: StoredTokenCreate }; reply: StoredToken };
@@ -7798,7 +7963,9 @@ export const IDEMPOTENT: ReadonlySet<string> = new Set([
   'POST /api/tasks/{id}/fork',
   'POST /api/tasks/{id}/scores',
   'POST /api/threads',
+  'POST /api/threads/{id}/ag-ui',
   'POST /api/threads/{id}/messages',
+  'POST /api/threads/{id}/ui',
   'POST /api/tokens',
   'POST /api/workflows',
   'POST /api/workflows/{id}/prompt',

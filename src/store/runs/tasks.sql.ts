@@ -87,9 +87,9 @@ export const createTask = statement(
         coalesce(given.thread_turn, CASE WHEN given.thread_id IS NOT NULL THEN turn_after(thread.head_task_id) END), accepted_tasks, (SELECT restored_at FROM restore)
       FROM given JOIN lane ON true LEFT JOIN thread ON true RETURNING id, workflow_id),
     receipt AS (
-      INSERT INTO thread_messages (id, thread_id, workflow_id, owner, owner_login, task_id, state, when_busy, metadata, number, created_at, updated_at)
+      INSERT INTO thread_messages (id, thread_id, workflow_id, owner, owner_login, task_id, state, when_busy, metadata, content, number, created_at, updated_at)
       SELECT given.id, given.thread_id, given.workflow_id, given.owner, given.owner_login, given.id, 'started', :receipt::jsonb ->> 'when_busy',
-        :receipt::jsonb -> 'metadata', lane.accepted_tasks, given.created_at, given.created_at
+        :receipt::jsonb -> 'metadata', :receipt::jsonb ->> 'content', lane.accepted_tasks, given.created_at, given.created_at
       FROM given, lane WHERE :receipt::jsonb IS NOT NULL)
     SELECT holder, append_events(task.workflow_id, task.id, :events) AS last FROM lane, task
     UNION ALL SELECT NULL, NULL FROM room WHERE NOT is_left`,

@@ -1,6 +1,6 @@
 import { v7 as uuid } from 'uuid';
 import type { Thread } from '../../contracts/threads.ts';
-import { conflict } from '../../domain/errors.ts';
+import { conflict, unprocessable } from '../../domain/errors.ts';
 import type { Prisma } from '../../generated/prisma/client.ts';
 import { type Database, inTransaction, row, rows } from '../database/database.ts';
 import { listPage, type Paging, wireAs } from '../database/page.ts';
@@ -29,6 +29,8 @@ interface ThreadChange {
   title?: string | null | undefined;
   metadata?: Record<string, string> | undefined;
   pinned?: boolean | undefined;
+  /** A turn of the thread; the next prompt follows it. */
+  head_task_id?: string | undefined;
 }
 
 const WITH_AGENT = { include: { workflow: { select: { agent: { select: { id: true, name: true } } } } } } as const;
@@ -53,8 +55,20 @@ export function threadStore({ pool, prisma }: Pick<Database, 'pool' | 'prisma'>)
     },
     create: async ({ id = uuid(), ...values }: NewThread) =>
       toThread(await prisma.thread.create({ data: { id, ...values }, ...WITH_AGENT })),
-    update: async (id: string, data: ThreadChange) =>
-      toThread(await prisma.thread.update({ where: { id }, data: data as Prisma.ThreadUpdateInput, ...WITH_AGENT })),
+    /** Throws if the head is to change while a turn is in progress, or to a turn that is not in the thread. */
+    async update(id: string, data: ThreadChange) {
+      const { head_task_id } = data;
+      if (head_task_id && (await prisma.task.count({ where: { id: head_task_id, thread_id: id } })) === 0)
+        throw unprocessable([{ path: 'head_task_id', message: `No turn of this thread has the id ${head_task_id}` }]);
+      const where = head_task_id ? { id, active_task_id: null } : { id };
+      const { count } = await prisma.thread.updateMany({ where, data: data as Prisma.ThreadUpdateInput });
+      if (count === 0 && head_task_id)
+        throw conflict(
+          'A turn of this thread is in progress or waits; halt it first, or wait until it has ended',
+          'thread_running',
+        );
+      return toThread(await prisma.thread.findUniqueOrThrow({ where: { id }, ...WITH_AGENT }));
+    },
     /** Deletes a thread with its turns. Throws while one of them is in progress. */
     async remove(id: string): Promise<void> {
       await inTransaction(pool, async (on) => {

@@ -1,5 +1,5 @@
 import type { CallDecision, WaitingCall } from '../../domain/effects.ts';
-import { storable } from '../../domain/transcript.ts';
+import { formatDenial, storable } from '../../domain/transcript.ts';
 import { createTaskEvents } from '../../events/task-events.ts';
 import type { OpenCall, ToolLedger } from '../../store/runs/tool-ledger.ts';
 import { staleAttempt } from './attempt.ts';
@@ -58,7 +58,7 @@ function toResult({ decision, message, result, forced_tools, files }: CallDecisi
   }
   if (decision === 'fail')
     return { content: message ?? 'The tool call failed; its outcome is unknown.', failed: true, kind: 'result', extra };
-  return { content: `Denied by a person${message ? `: ${message}` : '.'}`, failed: true, kind: 'denial' };
+  return { content: formatDenial(message), failed: true, kind: 'denial' };
 }
 
 /**

@@ -7,6 +7,7 @@ import type { LoopState } from '../../domain/run-loop.ts';
 import { storable } from '../../domain/transcript.ts';
 import type { Store } from '../../store/index.ts';
 import type { CopiedMessage, Seed } from '../../store/runs/forks.ts';
+import type { PromptOrder } from './new-task.ts';
 
 /** The run to fork. */
 export interface ForkSource {
@@ -15,6 +16,8 @@ export interface ForkSource {
   prompt: string;
   attachments: readonly AttachedFile[];
   definition_hash: string;
+  /** The conversation of which it is a turn; null: of none. */
+  thread_id: string | null;
   /** Its place in a conversation; null: it has none. */
   thread_turn: number | null;
   previous_task_id: string | null;
@@ -24,7 +27,13 @@ export interface ForkAt {
   source: ForkSource;
   from_step: number;
   effects: ForkEffects;
+  /** True if the fork is a turn of the source's thread, beside the source. */
+  in_thread?: boolean | undefined;
   prompt?: string | undefined;
+  /** A message that is added after everything copied, also at step 1; absent: none. */
+  message?: string | undefined;
+  /** The files of the prompt; absent: those of the source. */
+  attachments?: readonly AttachedFile[] | undefined;
   changes?: DefinitionChanges | undefined;
 }
 
@@ -46,9 +55,21 @@ interface PlannedFork {
   state: LoopState;
 }
 
+/** Returns where a fork stands in a conversation: where its source does. Throws if it is to be in a thread and the source is in none. */
+export function placeFork({
+  source,
+  in_thread = false,
+}: Pick<ForkAt, 'source' | 'in_thread'>): Pick<PromptOrder, 'thread_id' | 'follows'> {
+  const { thread_id, thread_turn, previous_task_id } = source;
+  if (in_thread && thread_id === null) throw unprocessable([{ path: 'in_thread', message: NO_TURN }]);
+  if (thread_turn === null) return {};
+  const follows = { task_id: previous_task_id, turn: thread_turn - 1 };
+  return in_thread ? { thread_id: thread_id!, follows } : { follows };
+}
+
 /** Returns the initial state of a fork. Throws if the source cannot be forked at the step, or not with the changes. */
 export async function planFork(store: Pick<Store, 'definitions' | 'forks'>, order: ForkAt): Promise<PlannedFork> {
-  const { source, from_step, effects, prompt, changes = {} } = order;
+  const { source, from_step, effects, prompt, message, changes = {} } = order;
   const original = await store.definitions.get(source.definition_hash);
   if (original.provider && isVendor(original.provider))
     throw unprocessable([{ path: '', message: KEPT_BY_VENDOR }], 'fork_unsupported');
@@ -62,10 +83,11 @@ export async function planFork(store: Pick<Store, 'definitions' | 'forks'>, orde
     definition,
     prompt: own_prompt,
     // An edited prompt is judged as an edit.
-    texts_to_admit:
-      prompt === undefined && edited_prompt !== undefined
-        ? texts_to_admit
-        : [{ path: 'prompt', text: prompt ?? own_prompt }, ...texts_to_admit],
+    texts_to_admit: [
+      ...(message === undefined ? [] : [{ path: 'message', text: message }]),
+      ...(prompt === undefined && edited_prompt !== undefined ? [] : [{ path: 'prompt', text: prompt ?? own_prompt }]),
+      ...texts_to_admit,
+    ],
     state,
     seed: {
       task_id: source.id,
@@ -77,7 +99,7 @@ export async function planFork(store: Pick<Store, 'definitions' | 'forks'>, orde
         .sort(),
       turns: state.turns,
       is_copy,
-      message: is_copy ? (prompt ?? null) : null,
+      message: message ?? (is_copy ? (prompt ?? null) : null),
       edits,
       keeps_extra: definition.provider?.id === original.provider?.id,
     },
@@ -123,6 +145,8 @@ async function checkEdits(
 
 const notCopied = ({ step, position }: MessageEdit, from_step: number) =>
   `The fork copies no message of step ${step} at position ${position}; GET /api/tasks/{id}/steps/${from_step}/request lists the messages`;
+
+const NO_TURN = 'This run is no turn of a thread; leave out `in_thread`';
 
 const KEPT_BY_VENDOR =
   "The conversation of this run is kept in a session at the model's vendor, which cannot resume at an earlier step; send the prompt again instead";

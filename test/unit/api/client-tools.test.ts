@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { extractText, formatCallId, listToolOutputs, parseClientTools } from '../../../src/api/compat/openai/client-tools.ts';
+import { formatCallId } from '../../../src/api/compat/call-ids.ts';
+import { extractText, listToolOutputs, parseClientTools } from '../../../src/api/compat/openai/client-tools.ts';
 import { parseEffort, parseParameters } from '../../../src/api/compat/openai/parameters.ts';
 import { parseForcedFunctions } from '../../../src/api/compat/openai/tool-choice.ts';
 import type { AppError } from '../../../src/domain/errors.ts';

@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
+import { formatCallId } from '../../../src/api/compat/call-ids.ts';
 import { streamAnswer } from '../../../src/api/compat/client-calls.ts';
 import { createMcpCalls, type McpCallPlace } from '../../../src/api/compat/mcp/calls.ts';
 import { reportProgress } from '../../../src/api/compat/mcp/progress.ts';
@@ -8,7 +9,7 @@ import { findOwnTask } from '../../../src/api/compat/mcp/run-tasks.ts';
 import { formatRefusal, toRunOrder } from '../../../src/api/compat/mcp/run-tools.ts';
 import { isStateless } from '../../../src/api/compat/mcp/stateless.ts';
 import { listTools } from '../../../src/api/compat/mcp/tools.ts';
-import { continueRun, formatCallId } from '../../../src/api/compat/openai/client-tools.ts';
+import { continueRun } from '../../../src/api/compat/openai/client-tools.ts';
 import { streamResponseEvents } from '../../../src/api/compat/openai/replies.ts';
 import { type CompatServices, startRun, streamModelText } from '../../../src/api/compat/runs.ts';
 import { AppError } from '../../../src/domain/errors.ts';

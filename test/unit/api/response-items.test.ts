@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { ResponseInputItem } from 'openai/resources/responses/responses';
 import { describe, expect, it } from 'vitest';
-import { formatCallId, listToolOutputs } from '../../../src/api/compat/openai/client-tools.ts';
+import { formatCallId } from '../../../src/api/compat/call-ids.ts';
+import { listToolOutputs } from '../../../src/api/compat/openai/client-tools.ts';
 import { checkItems, toStoredItems } from '../../../src/api/compat/openai/conversation-items.ts';
 import { parsePlacedMessages } from '../../../src/api/compat/openai/messages.ts';
 import { isRecordOnly, selectItems } from '../../../src/api/compat/openai/response-items.ts';

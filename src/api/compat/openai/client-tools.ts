@@ -3,8 +3,8 @@ import { type Definition, listClientTools, type ToolSpec } from '../../../domain
 import { AppError } from '../../../domain/errors.ts';
 import { isRecord } from '../../../domain/records.ts';
 import { refuseChoices } from '../../../domain/tool-choice.ts';
-import { isUuid } from '../../../domain/uuid.ts';
 import type { Caller } from '../../../identity/caller.ts';
+import { formatCallId, parseCallId } from '../call-ids.ts';
 import { answerCalls, type CallOutput, listOpenCalls } from '../client-calls.ts';
 import { type CompatRun, type CompatServices, getDefinition } from '../runs.ts';
 
@@ -58,15 +58,6 @@ function toToolSpec({ name, description, parameters }: AskedFunction): ToolSpec 
 
 const createRefusal = (message: string, code: string, param = 'tools') =>
   new AppError('invalid', message, { code, errors: [{ path: param, message }] });
-
-/** Returns the id of a call for clients; it contains the ids of the task and of the call. */
-export const formatCallId = (task_id: string, call_id: string) => `call_${task_id}_${call_id}`;
-
-/** Returns the task and the call of an id that this installation issued; null for any other id. */
-function parseCallId(id: string): { task_id: string; call_id: string } | null {
-  const [, task_id = '', call_id = ''] = /^call_(.+)_(\d+-\d+)$/.exec(id) ?? [];
-  return isUuid(task_id) ? { task_id, call_id } : null;
-}
 
 interface WiredOutput {
   id: string;

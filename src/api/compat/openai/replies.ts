@@ -1,6 +1,6 @@
 import type { ClientCall } from '../../../store/runs/tool-ledger.ts';
+import { formatCallId } from '../call-ids.ts';
 import { type CompatTask, formatAnswer, toRunError } from '../runs.ts';
-import { formatCallId } from './client-tools.ts';
 
 export const toSeconds = (time: string) => Math.floor(Date.parse(time) / 1_000);
 

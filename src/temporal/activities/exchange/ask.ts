@@ -203,7 +203,7 @@ function buildExchange(
   work: ExchangeAttempt,
   { instructions, tools, transcript }: Pick<Exchange, 'instructions' | 'tools' | 'transcript'>,
 ): Exchange {
-  const { run, order, definition } = work;
+  const { run, definition } = work;
   const { model, settings, output_schema } = definition;
   const { call_settings } = splitSettings(settings);
   return {

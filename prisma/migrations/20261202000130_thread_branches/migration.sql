@@ -1,0 +1,55 @@
+-- Serves versions from: 20261202000091_alert_channels
+-- Deletes a pending task that the engine never got, as if it had not been asked for. Returns the task that holds the lane then;
+-- NULL when the lane is free, or when the task is not pending any more.
+-- Locks: the thread and the workflow FOR NO KEY UPDATE, then the task, its events and the turns that follow it.
+CREATE OR REPLACE FUNCTION discard_task(p_task uuid) RETURNS uuid LANGUAGE plpgsql AS $$
+DECLARE
+  home uuid;
+  in_thread uuid;
+  holder uuid;
+  gone tasks%ROWTYPE;
+  before tasks%ROWTYPE;
+BEGIN
+  SELECT workflow_id, thread_id INTO home, in_thread FROM tasks WHERE id = p_task;
+  PERFORM 1 FROM threads WHERE id = in_thread FOR NO KEY UPDATE;
+  SELECT active_task_id INTO holder FROM workflows WHERE id = home FOR NO KEY UPDATE;
+  DELETE FROM tasks WHERE id = p_task AND status = 'pending' RETURNING * INTO gone;
+  IF NOT FOUND THEN RETURN NULL; END IF;
+  DELETE FROM events WHERE task_id = p_task;
+  SELECT * INTO before FROM tasks WHERE workflow_id = home ORDER BY id DESC LIMIT 1;
+  UPDATE workflows SET task_count = task_count - 1, last_task_id = before.id, last_task_status = before.status,
+    last_task_at = before.created_at WHERE id = home;
+  IF in_thread IS NULL THEN
+    -- If it was the newest that interrupts, the one before is again.
+    UPDATE workflows SET newest_interrupt = coalesce(
+        (SELECT max(lane_number) FROM tasks WHERE workflow_id = home AND thread_id IS NULL AND on_busy = 'interrupt'), 0)
+      WHERE id = home AND newest_interrupt > 0;
+    IF holder = p_task THEN holder := next_in_lane(home, p_task); END IF;
+    UPDATE workflows SET active_task_id = holder,
+      status = CASE WHEN status = 'inactive' THEN status WHEN holder IS NOT NULL THEN status
+        WHEN before.completed_at IS NOT NULL THEN before.status ELSE 'active' END
+      WHERE id = home;
+  ELSE
+    SELECT active_task_id INTO holder FROM threads WHERE id = in_thread;
+    UPDATE threads SET newest_interrupt = coalesce(
+        (SELECT max(lane_number) FROM tasks WHERE thread_id = in_thread AND on_busy = 'interrupt'), 0)
+      WHERE id = in_thread AND newest_interrupt > 0;
+    IF holder = p_task THEN holder := next_in_lane(in_thread, p_task); END IF;
+    WITH RECURSIVE behind AS (
+        SELECT id FROM tasks WHERE thread_id = in_thread AND previous_task_id = p_task
+        UNION ALL SELECT t.id FROM behind b JOIN tasks t ON t.thread_id = in_thread AND t.previous_task_id = b.id)
+      UPDATE tasks t SET thread_turn = t.thread_turn - 1,
+        previous_task_id = CASE WHEN t.previous_task_id = p_task THEN gone.previous_task_id ELSE t.previous_task_id END
+      FROM behind b WHERE t.id = b.id;
+    -- Of a branch, the tip is the newest turn of the branch that it was forked from.
+    WITH RECURSIVE branch AS (
+        SELECT id, lane_number FROM tasks WHERE id = gone.forked_from AND thread_id = in_thread
+        UNION ALL SELECT t.id, t.lane_number FROM branch b JOIN tasks t ON t.thread_id = in_thread AND t.previous_task_id = b.id)
+      UPDATE threads SET active_task_id = holder, head_task_id = CASE WHEN head_task_id <> p_task THEN head_task_id
+          ELSE coalesce((SELECT id FROM branch ORDER BY lane_number DESC LIMIT 1), gone.previous_task_id) END
+        WHERE id = in_thread;
+    -- The thread that it began has its id. One that was made without a turn stays.
+    DELETE FROM threads WHERE id = in_thread AND id = p_task AND NOT EXISTS (SELECT 1 FROM tasks WHERE thread_id = in_thread);
+  END IF;
+  RETURN holder;
+END $$;

@@ -1,0 +1,135 @@
+import type { SseFrame } from '../../http/sse.ts';
+import { formatCallId } from '../call-ids.ts';
+import type { AskedCall, Receipt, RunPart, RunUsage } from '../projection/parts.ts';
+import { CAUGHT_UP, type RunRecord } from '../projection/read-record.ts';
+import type { CallRules } from '../projection/track-calls.ts';
+import { createRunTracker } from '../projection/track-run.ts';
+import { type AgUiEvent, createEvents } from './events.ts';
+import { toInterrupt } from './interrupts.ts';
+import { type AgUiMessage, type AgUiPlace, createMessages } from './messages.ts';
+
+const PROTOCOL_VERSION = '1.0';
+
+export interface AgUiStream extends AgUiPlace, CallRules {
+  thread_id: string;
+  /** The run of the client: one request, of which several may belong to one task. */
+  run_id: string;
+  /** The messages of the thread before those that the task makes, with its prompt. */
+  earlier: readonly AgUiMessage[];
+  /**
+   * True for a client that continues the task: it gets a snapshot of the messages so far, then what follows. False for one that has
+   * sent the prompt: it gets everything piece by piece.
+   */
+  resumed: boolean;
+  /** The receipt of the message that the client has sent with this request. */
+  receipt?: Receipt | undefined;
+}
+
+/**
+ * Streams a task as a run of AG-UI. The number of an event is sent with the last event of the protocol that it makes. Ends when the
+ * task has ended, or when it rests until somebody answers: with interrupts, or with calls that the client executes. Without either,
+ * the record ended early, and the client has to connect again.
+ */
+export async function* streamAgUi(record: RunRecord, stream: AgUiStream): AsyncGenerator<SseFrame> {
+  const { task_id, thread_id, run_id, earlier, resumed, receipt } = stream;
+  const tracker = createRunTracker(stream);
+  const events = createEvents(stream);
+  const messages = createMessages(stream);
+  const place = { threadId: thread_id, runId: run_id };
+  const snapshot = (): AgUiEvent => ({ type: 'MESSAGES_SNAPSHOT', messages: [...earlier, ...messages.list()] });
+  let usage: RunUsage | null = null;
+  let usage_before: RunUsage | null = null;
+  let last = 0;
+  let is_live = false;
+  const finish = (parts: readonly RunPart[]) => listEndEvents(parts, { place, usage: subtractUsage(usage, usage_before) });
+
+  yield { data: { type: 'RUN_STARTED', ...place, protocolVersion: PROTOCOL_VERSION } };
+  if (receipt) yield { data: { type: 'CUSTOM', name: 'perdura.receipt', value: receipt } };
+  for await (const event of record) {
+    if (event === CAUGHT_UP) {
+      is_live = true;
+      if (resumed) {
+        usage_before = usage;
+        yield* toFrames(last, [snapshot(), ...events.reopen()]);
+      }
+    } else {
+      last = event.seq;
+      const parts = tracker.read(event);
+      const is_shown = is_live || !resumed;
+      const converted = parts.flatMap((part): AgUiEvent[] => {
+        messages.add(part);
+        if (part.kind === 'usage') usage = part.usage;
+        const made = events.convert(part);
+        return part.kind === 'reset' ? [...made, snapshot()] : made;
+      });
+      const end = finish(parts);
+      if (is_shown) yield* toFrames(last, [...converted, ...(end ? [...events.close(), ...end] : [])]);
+      else if (end) yield* toFrames(last, [snapshot(), ...end]);
+      if (end) return;
+    }
+    const asked = is_live ? tracker.findRest() : null;
+    if (!asked) continue;
+    const outcome = toOutcome(task_id, asked);
+    const finished = { type: 'RUN_FINISHED', ...place, outcome, ...toTokenUsage(subtractUsage(usage, usage_before)) };
+    // The specification asks for the messages before an interrupt. A client that has just come has them.
+    const before = outcome.type === 'interrupt' && !(resumed && event === CAUGHT_UP) ? [snapshot()] : [];
+    return yield* toFrames(last, [...events.close(), ...before, finished]);
+  }
+}
+
+const toFrames = (seq: number, events: readonly AgUiEvent[]): SseFrame[] =>
+  events.map((data, index) => (index === events.length - 1 ? { id: seq, data } : { data }));
+
+/** Interrupts come first: a run with an interrupt cannot also name calls that the client executes, and names them when it goes on. */
+function toOutcome(task_id: string, asked: readonly AskedCall[]) {
+  const interrupts = asked.filter(({ ask }) => ask !== 'client').map((call) => toInterrupt(task_id, call));
+  if (interrupts.length > 0) return { type: 'interrupt', interrupts };
+  return { type: 'success', pendingToolCallIds: asked.map(({ call_id }) => formatCallId(task_id, call_id)) };
+}
+
+interface Ending {
+  place: { threadId: string; runId: string };
+  usage: RunUsage | null;
+}
+
+/** Returns the event that ends the run, if one of these parts does; null otherwise. */
+function listEndEvents(parts: readonly RunPart[], { place, usage }: Ending): AgUiEvent[] | null {
+  const used = toTokenUsage(usage);
+  const restored = parts.find((part) => part.kind === 'restored');
+  if (restored) return [{ type: 'RUN_ERROR', message: restored.detail, code: 'restored', ...used }];
+  const end = parts.find((part) => part.kind === 'end');
+  if (!end) return null;
+  const { status, error, error_code } = end;
+  if (status === 'failed')
+    return [{ type: 'RUN_ERROR', message: error ?? 'The run failed', ...(error_code ? { code: error_code } : {}), ...used }];
+  const outcome = { type: status === 'halted' ? 'cancelled' : 'success' };
+  return [{ type: 'RUN_FINISHED', ...place, outcome, ...used }];
+}
+
+/** A client adds up the usage of its runs, of which each has its own share of the task. */
+function subtractUsage(usage: RunUsage | null, before: RunUsage | null): RunUsage | null {
+  if (!usage || !before) return usage;
+  return {
+    input_tokens: usage.input_tokens - before.input_tokens,
+    output_tokens: usage.output_tokens - before.output_tokens,
+    cache_read: usage.cache_read - before.cache_read,
+    cache_write: usage.cache_write - before.cache_write,
+    cost: usage.cost - before.cost,
+  };
+}
+
+function toTokenUsage(usage: RunUsage | null) {
+  if (!usage) return {};
+  const { input_tokens, output_tokens, cache_read, cache_write } = usage;
+  return {
+    usage: [
+      {
+        inputTokens: input_tokens,
+        outputTokens: output_tokens,
+        totalTokens: input_tokens + output_tokens,
+        cachedInputTokens: cache_read,
+        cacheWriteInputTokens: cache_write,
+      },
+    ],
+  };
+}
