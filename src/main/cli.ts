@@ -26,6 +26,7 @@ const COMMANDS: Record<string, () => Promise<{ default: Command }>> = {
   logout: () => import('./commands/logout.ts'),
   run: () => import('./commands/run.ts'),
   chat: () => import('./commands/chat.ts'),
+  steer: () => import('./commands/steer.ts'),
   tasks: () => import('./commands/tasks.ts'),
   workflows: () => import('./commands/workflows.ts'),
   agents: () => import('./commands/agents.ts'),

@@ -106,13 +106,24 @@ export const REMOTE = {
   },
   chat: {
     summary:
-      'talk with an agent, named by its id or name; each line is a message. Ctrl-C stops a reply, a second one does not wait for it, and between replies it ends the chat',
-    words: ['agent'],
+      'a conversation with an agent, named by its id or name, or with a workflow; without either, lists your threads. It continues the newest thread. In a terminal, what is typed while a turn works goes to that turn, and Ctrl-C stops it; elsewhere each line of stdin is a message',
+    words: ['agent?'],
     options: {
-      session: { value: '<id>', help: 'continue this session; by default a new one begins' },
-      json: { help: 'print each event of a reply as a line of JSON' },
+      workflow: { value: '<workflow>', help: 'a workflow with remember: thread, by id or title, instead of an agent' },
+      thread: { value: '<id>', help: 'continue this thread' },
+      new: { help: 'begin a thread, also if there is one' },
+      json: { help: 'print each event of a turn as a line of JSON' },
     },
     example: 'perdura chat "Refund desk"',
+  },
+  steer: {
+    summary: 'send a message to a run that works; the message - reads stdin. The run reads it at its next step',
+    words: ['task', 'message'],
+    options: {
+      wait: { help: 'wait for the outcome; exits with 1 if no run reads the message' },
+      ...JSON_OPTION,
+    },
+    example: 'perdura steer 0197a0c4-6b1e-7c3a-9f57-0d2c5a1be001 "Only the orders of this week"',
   },
   tasks: {
     summary: 'list runs, show one, halt one, or send its prompt again',

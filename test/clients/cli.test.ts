@@ -1,25 +1,22 @@
-import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdtempSync } from 'node:fs';
+import { readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
-import { text } from 'node:stream/consumers';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { parse } from 'yaml';
 import { newestDay, replaceKnownModels, SHIPPED_MODELS } from '../../src/domain/known-models.ts';
 import exportAll from '../../src/main/commands/export.ts';
 import { readConfig } from '../../src/main/config.ts';
+import { COMMAND, commandLine } from '../support/command-line.ts';
 import { ALICE, BOB, startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { knownModel } from '../support/known-model.ts';
-import { baseEnv } from '../support/machine/processes.ts';
 import { type Answer, asks, fails, hangs, says } from '../support/peers/model-server.ts';
 
-const CLI = resolve(import.meta.dirname, '../../src/main/cli.ts');
-
 let here: TestInstallation;
-let folder: string;
+const folder = mkdtempSync(join(tmpdir(), 'perdura-cli-'));
+const { start, outcome, perdura, terminal } = commandLine(folder);
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'perdura-cli-'));
   here = await startTestInstallation({ env: { ADMIN_SUBJECTS: 'local:alice' } });
   expect(await perdura(['login', '--url', `${here.url}/`, '--token-stdin'], `${ALICE}\n`)).toMatchObject({ code: 0 });
 });
@@ -28,36 +25,6 @@ afterAll(async () => {
   await here?.stop();
   await rm(folder, { recursive: true, force: true });
 });
-
-const env = () => ({ ...baseEnv(), TZ: 'UTC', XDG_CONFIG_HOME: join(folder, 'config'), PERDURA_HOME: join(folder, 'home') });
-
-const COMMAND = [process.execPath, '--disable-warning=ExperimentalWarning', CLI];
-const start = ([program = '', ...args]: string[], more: Record<string, string> = {}) =>
-  spawn(program, args, { env: { ...env(), ...more }, cwd: folder, stdio: 'pipe' });
-
-async function outcome(child: ReturnType<typeof start>) {
-  const ended = new Promise<number | null>((done) => child.once('close', done));
-  const [out, errors, code] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
-  return { code, out, errors };
-}
-
-/** Runs a command as a user does in a terminal that is none. */
-async function perdura(args: string[], input = '', more: Record<string, string> = {}) {
-  const child = start([...COMMAND, ...args], more);
-  child.stdin.end(input);
-  return outcome(child);
-}
-
-const TERMINAL = 'import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))';
-
-/** Runs a command in a terminal, and answers what it asks. */
-async function terminal(args: string[], question: string, answer: string, more: Record<string, string> = {}) {
-  const child = start(['python3', '-c', TERMINAL, ...COMMAND, ...args], more);
-  child.stdout.on('data', (chunk: Buffer) => {
-    if (chunk.includes(question)) child.stdin.write(`${answer}\n`);
-  });
-  return outcome(child);
-}
 
 it('helps those who ask, and those who mistype', async () => {
   const [help, mistyped] = await Promise.all([perdura(['--help']), perdura(['fly'])]);
@@ -354,49 +321,6 @@ describe('lists', () => {
       expect((await json(kind, 'ls', '--limit', '1')).length).toBe(1);
     }
   }, 120_000);
-});
-
-describe('perdura chat', () => {
-  it('sends each line as a message of one session, and continues a session only for its owner', async () => {
-    const workflow_id = await here.workflow();
-    const { agent_id } = await here.alice.ok(here.alice.get(`/api/workflows/${workflow_id}`));
-    const { name } = await here.alice.ok(here.alice.get(`/api/agents/${agent_id}`));
-    here.model.script(says('Seventeen.'), says('Nineteen.'), says('Twenty-three.'));
-    const talk = await perdura(['chat', name], 'First?\n\nSecond?\n');
-    expect(talk).toMatchObject({ code: 0, out: 'Seventeen.\nNineteen.\n' });
-    const [, session] = /--session (\S+)\n$/.exec(talk.errors)!;
-    const more = await perdura(['chat', agent_id, '--session', session!, '--json'], 'Third?');
-    const events = more.out
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line));
-    expect([events[0], events.at(-1).type]).toEqual([expect.objectContaining({ type: 'session', session_id: session }), 'done']);
-    const path = `/api/agents/${agent_id}/chat/sessions/${session}`;
-    const { messages } = await here.alice.ok(here.alice.get(path));
-    expect(messages.map(({ content }: { content: string }) => content)).toEqual([
-      ...['First?', 'Seventeen.', 'Second?', 'Nineteen.', 'Third?', 'Twenty-three.'],
-    ]);
-    const refused = await perdura(['chat', agent_id, '--session', session!], 'Mine?', await asBob());
-    expect(refused).toMatchObject({ code: 1, out: '', errors: expect.stringMatching(/^perdura chat: .*\(403\)\n$/) });
-    expect(await perdura(['chat', 'nobody'], 'x')).toMatchObject({
-      code: 1,
-      errors: expect.stringContaining('no agent with the name "nobody"'),
-    });
-  }, 60_000);
-
-  it('stops the reply at Ctrl-C and keeps what was written', async () => {
-    const workflow_id = await here.workflow();
-    const { agent_id } = await here.alice.ok(here.alice.get(`/api/workflows/${workflow_id}`));
-    here.model.script(hangs('Half a reply'));
-    const child = start([...COMMAND, 'chat', agent_id]);
-    child.stdin.end('Continue.\n');
-    child.stdout.once('data', () => child.kill('SIGINT'));
-    const { code, out, errors } = await outcome(child);
-    expect([code, out]).toEqual([0, 'Half a reply\n']);
-    const [, session] = /--session (\S+)\n$/.exec(errors)!;
-    const { messages } = await here.alice.ok(here.alice.get(`/api/agents/${agent_id}/chat/sessions/${session}`));
-    expect(messages.map(({ content }: { content: string }) => content)).toEqual(['Continue.', 'Half a reply']);
-  }, 60_000);
 });
 
 describe('perdura models', () => {

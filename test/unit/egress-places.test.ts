@@ -56,7 +56,6 @@ const DIALS: Record<string, string> = {
   'events/redis-bus.ts': "the operator's Redis",
   'knowledge/remote.ts': 'the address that resolveAddress judged',
   'main/api-client.ts': 'the API, for commands of a user',
-  'main/commands/chat.ts': 'the installation that its user signed in at',
   'main/commands/demo.ts': "the installation's own API",
   'main/worker-port.ts': "the metrics of this process's own SDK",
   'runtimes/bounded.ts': 'is given a fetch',

@@ -8,10 +8,8 @@ import { loadLogin } from './login.ts';
  * here.
  */
 export async function remoteClient(config: Config): Promise<PerduraClient> {
-  return toClient(await remotePlace(config));
+  return createClient(await remotePlace(config));
 }
-
-export const toClient = (place: { url: string; token: string }): PerduraClient => createClient(place);
 
 export const isId = (text: string): boolean => /^[\da-f]{8}-[\da-f-]{27}$/i.test(text);
 
@@ -38,4 +36,11 @@ export async function workflowNamed(client: PerduraClient, name: string): Promis
       ? `You have no workflow with the title ${JSON.stringify(name)}`
       : `Several of your workflows have the title ${JSON.stringify(name)}; name one by its id: ${paths.join(', ')}`,
   );
+}
+
+/** Returns the id of an agent, given as the id itself or as its name. */
+export async function agentNamed(client: PerduraClient, name: string): Promise<string> {
+  if (isId(name)) return name;
+  for await (const agent of client.items('GET /api/agents')) if (agent.name === name) return agent.id;
+  throw new Error(`There is no agent with the name ${JSON.stringify(name)}; perdura agents ls lists them`);
 }

@@ -9,9 +9,11 @@ import type {
 } from '../../client/index.ts';
 import { note, print, printable, say, sayJson } from '../terminal.ts';
 import type { Given } from './options.ts';
+import { createReplyWriter } from './reply-writer.ts';
 import { formatTime } from './table.ts';
 
 const LONGEST = 200;
+export const WRITTEN_AGAIN = '(the answer breaks off here and is written again)';
 
 /** Formats an event as one line; null for pieces of text, because a later event has the whole text. */
 export function formatEvent(event: RunEvent): string | null {
@@ -46,7 +48,7 @@ const formatMessage = ({
 }: Pick<TranscriptMessage, 'role' | 'content'> & { tool_calls?: object[] | null }) =>
   `${role}: ${excerpt(content || JSON.stringify(tool_calls ?? ''))}`;
 
-const excerpt = (text: string) => {
+export const excerpt = (text: string) => {
   const line = text.replaceAll(/\s+/g, ' ').trim();
   return line.length > LONGEST ? `${line.slice(0, LONGEST)}…` : line;
 };
@@ -59,7 +61,7 @@ interface Following {
 }
 
 /** Returns what a person has to do before a run continues, with the ways out; null if it does not wait for a person. */
-function findAdvice(log: LogData, task_id: string): string | null {
+export function findAdvice(log: LogData, task_id: string): string | null {
   switch (log.event) {
     case 'approval_requested':
       return `It waits for you: perdura approve ${task_id} (or deny)`;
@@ -105,22 +107,15 @@ export async function followRun({ client, task_id, show }: Following): Promise<T
  * meant for people.
  */
 export function createTextPrinter(): (event: TaskEvent) => void {
-  const live = Boolean(process.stdout.isTTY);
-  let pending = '';
+  const writeReply = createReplyWriter({
+    live: Boolean(process.stdout.isTTY),
+    write: print,
+    endLine: () => say(''),
+    restart: () => note(`\n${WRITTEN_AGAIN}`),
+  });
   return (event) => {
-    if (event.type === 'message_delta') {
-      pending += event.data.delta;
-      if (live) print(event.data.delta);
-    } else if (event.type === 'message' && event.data.role === 'assistant') {
-      if (event.data.content) say(live && pending ? '' : event.data.content);
-      pending = '';
-    } else if (event.type === 'log' && event.data.event === 'attempt_reset') {
-      if (live && pending) note('\n(the answer breaks off here and is written again)');
-      pending = '';
-    } else {
-      const line = formatEvent(event);
-      if (line !== null) note(line);
-    }
+    const line = writeReply(event) ? null : formatEvent(event);
+    if (line !== null) note(line);
   };
 }
 

@@ -51,6 +51,14 @@ describe.each<[string, TaskEvent[], onTerminal: string, elsewhere: string, noted
   ['two answers', [delta('A.'), answer('A.'), answer('B.')], 'A.\nB.\n', 'A.\nB.\n', ''],
   ['calls without text', [answer('')], '', '', ''],
   ['an answer that breaks off', [delta('Go'), reset, delta('Good.'), answer('Good.')], 'GoGood.\n', 'Good.\n', BROKEN],
+  ['an answer whose end was lost with the connection', [delta('Go'), answer('Good.')], 'Good.\n', 'Good.\n', ''],
+  [
+    'an answer that a guardrail changed',
+    [delta('Call 17'), answer('Call [phone]')],
+    'Call 17Call [phone]\n',
+    'Call [phone]\n',
+    BROKEN,
+  ],
   ['an attempt that breaks off before its text', [reset, answer('Good.')], 'Good.\n', 'Good.\n', ''],
 ])('%s', (_, events, on_terminal, elsewhere, noted) => {
   it.each([
