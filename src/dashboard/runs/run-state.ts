@@ -35,11 +35,16 @@ export interface CallBlock {
   duration_ms: number | null;
 }
 
-export type Block =
-  | { kind: 'text'; role: string; text: string }
-  | { kind: 'reasoning'; text: string }
-  | { kind: 'note'; event: string; text: string }
-  | CallBlock;
+interface TextBlock {
+  kind: 'text';
+  role: string;
+  text: string;
+  /** For a message that a person sent while the run worked: the step that read it, and its id. */
+  step?: number | undefined;
+  message_id?: string | undefined;
+}
+
+export type Block = TextBlock | { kind: 'reasoning'; text: string } | { kind: 'note'; event: string; text: string } | CallBlock;
 
 export interface LogLine {
   event: string;
@@ -114,15 +119,22 @@ function applyEvent(run: LiveRun, event: RunEvent): void {
 
 type Message = Extract<RunEvent, { type: 'message' }>['data'];
 
-function applyMessage(run: LiveRun, { role, content, reasoning, call_id = '', tool_calls = [] }: Message): void {
+function applyMessage(run: LiveRun, message: Message): void {
+  const { role, content, reasoning, call_id = '', tool_calls = [] } = message;
   if (role === 'tool') {
     change(run, call_id, { result: content });
     return;
   }
   if (role === 'assistant') run.partial = '';
   if (reasoning) run.blocks.push({ kind: 'reasoning', text: reasoning });
-  if (content) run.blocks.push({ kind: 'text', role, text: content });
+  if (content) run.blocks.push({ kind: 'text', role, text: content, ...(role === 'user' && toPlace(message)) });
   for (const call of tool_calls) addCall(run, call);
+}
+
+/** Returns where a message of a person entered the run. */
+function toPlace(message: Message): Pick<TextBlock, 'step' | 'message_id'> {
+  const { step, message_id } = message as Message & { message_id?: string };
+  return { step, message_id };
 }
 
 function addCall(run: LiveRun, { call_id, name, arguments: args }: Pick<CallBlock, 'call_id' | 'name' | 'arguments'>): void {

@@ -1,0 +1,27 @@
+import { useState } from 'react';
+import { useDraft, useKeptDraft } from '../ui/draft.tsx';
+import { usePromptFiles } from '../workflows/prompt-files.tsx';
+import type { Outbox, Sending } from './outbox.ts';
+
+export type Typed = ReturnType<typeof useTyped>;
+
+/** Holds the next message. Its text is kept as a draft of the thread, with the messages that are not accepted yet. */
+export function useTyped(thread_id: string | null, outbox: Outbox) {
+  const draft = useDraft<string>(`chat:${thread_id ?? 'new'}`);
+  const [text, setText] = useState(draft.restored?.typed ?? '');
+  const files = usePromptFiles([]);
+  const unsent = outbox.sending.filter(({ id }) => id === null).map((one) => one.text);
+  const kept = [...unsent, text].filter((one) => one.trim()).join('\n\n');
+  useKeptDraft(draft, kept || null, { holds_more: files.files.length > 0 });
+  return {
+    text,
+    setText,
+    files,
+    /** Takes a message back into the box, before what is typed there. */
+    edit(one: Sending) {
+      outbox.remove(one);
+      setText([one.text, text].filter(Boolean).join('\n\n'));
+      files.take(one.files);
+    },
+  };
+}
