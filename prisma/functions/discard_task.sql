@@ -1,5 +1,5 @@
 -- Deletes a pending task that the engine never got, as if it had not been asked for. Returns the task that holds the lane then;
--- NULL when the lane is free, or when the task is not pending any more.
+-- NULL when the lane is free, or when the task is not pending any more. Not if a message waits for it: that was accepted.
 -- Locks: the thread and the workflow FOR NO KEY UPDATE, then the task, its events and the turns that follow it.
 CREATE OR REPLACE FUNCTION discard_task(p_task uuid) RETURNS uuid LANGUAGE plpgsql AS $$
 DECLARE
@@ -12,7 +12,8 @@ BEGIN
   SELECT workflow_id, thread_id INTO home, in_thread FROM tasks WHERE id = p_task;
   PERFORM 1 FROM threads WHERE id = in_thread FOR NO KEY UPDATE;
   SELECT active_task_id INTO holder FROM workflows WHERE id = home FOR NO KEY UPDATE;
-  DELETE FROM tasks WHERE id = p_task AND status = 'pending' RETURNING * INTO gone;
+  DELETE FROM tasks WHERE id = p_task AND status = 'pending'
+    AND NOT EXISTS (SELECT 1 FROM thread_messages WHERE task_id = p_task AND id <> p_task AND state = 'pending') RETURNING * INTO gone;
   IF NOT FOUND THEN RETURN NULL; END IF;
   DELETE FROM events WHERE task_id = p_task;
   SELECT * INTO before FROM tasks WHERE workflow_id = home ORDER BY id DESC LIMIT 1;

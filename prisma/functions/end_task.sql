@@ -1,8 +1,9 @@
 -- Ends a task, once, and gives its lane to the next pending one. Returns the task that holds the lane now if it is another
 -- one, the workflow, the last event's number, and the task as it ended: of the last two nothing when it had ended before, so that the
 -- caller opens the webhook's delivery once, in the same statement. p_outcome_unknown and p_not_called answer calls that are left open.
+-- Messages that wait for the task go to the next turn. If a person has stopped it, they are refused: stop means stop.
 -- Locks: the thread and the workflow FOR NO KEY UPDATE, so that a task being created either is visible here or sees the lane free; then
--- the task, tool_calls, event_sequences, and the task's place among those that wait for a budget.
+-- the task, tool_calls, thread_messages, event_sequences, and the task's place among those that wait for a budget.
 CREATE OR REPLACE FUNCTION end_task(p_task uuid, p_status text, p_error text, p_error_code text, p_events jsonb,
   p_outcome_unknown text, p_not_called text,
   OUT next_task uuid, OUT told_workflow uuid, OUT told_last integer, OUT ended tasks)
@@ -10,14 +11,18 @@ CREATE OR REPLACE FUNCTION end_task(p_task uuid, p_status text, p_error text, p_
 DECLARE
   in_thread uuid;
   holder uuid;
+  frees boolean;
+  handed record;
 BEGIN
   SELECT workflow_id, thread_id INTO told_workflow, in_thread FROM tasks WHERE id = p_task;
   PERFORM 1 FROM threads WHERE id = in_thread FOR NO KEY UPDATE;
   SELECT active_task_id INTO holder FROM workflows WHERE id = told_workflow FOR NO KEY UPDATE;
   IF in_thread IS NOT NULL THEN SELECT active_task_id INTO holder FROM threads WHERE id = in_thread; END IF;
+  frees := coalesce(holder = p_task, false);
   UPDATE tasks SET status = p_status, error = p_error, error_code = p_error_code, completed_at = now(), caller_token = NULL
     WHERE id = p_task AND status IN ('pending', 'running', 'waiting') RETURNING * INTO ended;
-  IF FOUND THEN
+  IF frees THEN holder := next_in_lane(coalesce(in_thread, told_workflow), p_task); END IF;
+  IF ended.id IS NOT NULL THEN
     -- They may be large, and nobody needs them.
     ended.cursor := NULL;
     ended.toolset := NULL;
@@ -25,11 +30,29 @@ BEGIN
     IF p_status <> 'completed' THEN
       p_events := close_open_work(p_task, p_outcome_unknown, p_not_called) || p_events;
     END IF;
-    told_last := append_events(told_workflow, p_task, p_events);
+    SELECT * INTO handed FROM hand_over_messages(p_task, holder, CASE
+      WHEN EXISTS (SELECT 1 FROM thread_messages WHERE id = p_task AND state = 'withdrawn') THEN NULL
+      WHEN p_error_code = 'workflow_inactive' THEN p_error
+      WHEN ended.halt_requested OR (p_status = 'halted' AND p_error_code IS NULL) THEN
+        'The run was stopped before it read this message; send the message again'
+      WHEN ended.fork_effects IN ('recorded', 'stub') THEN
+        'The run ended before it read this message, and no run follows one whose tools are not called; send the message again'
+      END);
+    told_last := append_events(told_workflow, p_task, handed.told || p_events);
+    IF handed.begun IS NOT NULL THEN
+      PERFORM append_events(told_workflow, handed.begun, (
+        SELECT jsonb_build_array(jsonb_build_object('type', 'log',
+          'timestamp', to_char(t.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+          'data', jsonb_build_object('event', 'prompt_received', 'detail', left(t.prompt, 200), 'task_id', t.id)))
+        FROM tasks t WHERE t.id = handed.begun));
+      IF (SELECT status FROM workflows WHERE id = told_workflow) <> 'inactive' AND (frees OR holder IS NULL) THEN
+        holder := handed.next_task;
+        frees := true;
+      END IF;
+    END IF;
     DELETE FROM budget_waits WHERE task_id = p_task;
   END IF;
-  IF holder = p_task THEN
-    holder := next_in_lane(coalesce(in_thread, told_workflow), p_task);
+  IF frees THEN
     IF in_thread IS NULL THEN
       UPDATE workflows SET active_task_id = holder,
         status = CASE WHEN status = 'inactive' THEN status WHEN holder IS NULL THEN p_status ELSE 'running' END

@@ -51,6 +51,7 @@ import { scoreRoutes } from './routes/scores.ts';
 import { skillRoutes } from './routes/skills.ts';
 import { systemRoutes } from './routes/system.ts';
 import { taskRoutes } from './routes/tasks.ts';
+import { threadMessageRoutes } from './routes/thread-messages.ts';
 import { threadRoutes } from './routes/threads.ts';
 import { tokenRoutes } from './routes/tokens.ts';
 import { transferRoutes } from './routes/transfer.ts';
@@ -225,6 +226,7 @@ function mountResources(
   scoreRoutes(api, services);
   datasetRoutes(api, services);
   threadRoutes(api, services);
+  threadMessageRoutes(api, services);
   evaluationRoutes(api, services);
   runInspectionRoutes(api, services);
   usageRoutes(api, services.store);

@@ -57,6 +57,8 @@ export interface Endpoint<
   resumable?: boolean;
   /** The schema of refusals, if they do not have the form of problem details. */
   refusal?: z.ZodType;
+  /** The schema of what is answered with 202 instead, if the request may be accepted without making what the operation makes. */
+  accepts?: z.ZodType;
   /** True if the operation answers 202 without a body to a message that needs no answer. */
   notifiable?: boolean;
 }
@@ -91,6 +93,7 @@ interface Facts<P, Q, B, R, K> {
   streamed?: z.ZodType;
   resumable?: boolean;
   refusal?: z.ZodType;
+  accepts?: z.ZodType;
   notifiable?: boolean;
 }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { TASK_STATUSES } from '../domain/statuses.ts';
-import { Timestamp } from './common.ts';
+import { Id, Timestamp } from './common.ts';
 import { LOG_EVENTS, type LogName, RequestedCall } from './log-events.ts';
 
 /** The data of the log events with these names. */
@@ -21,6 +21,10 @@ export const EVENT_TYPES = {
       tool_calls: z.array(RequestedCall).optional(),
       call_id: z.string().optional(),
       name: z.string().optional().meta({ description: 'The tool, if the message is a result' }),
+      kind: z.literal('steer').optional().meta({
+        description: 'Present if a person sent the message while the run worked; `step` reads it first',
+      }),
+      message_id: Id.optional().meta({ description: 'Its receipt' }),
       partial: z.boolean().optional().meta({ description: 'True: the run ended before the message was complete' }),
       truncated: z.boolean().optional().meta({ description: 'True: the reply ended at the output limit of the model' }),
       reasoning: z
@@ -28,7 +32,7 @@ export const EVENT_TYPES = {
         .optional()
         .meta({ description: 'What the model thought before, if its endpoint shows it; the beginning of it' }),
     })
-    .meta({ description: 'A complete message of the model or of a tool.' }),
+    .meta({ description: 'A complete message of the model or of a tool, or one that a person sent while the run worked.' }),
   message_delta: z.object({ delta: z.string() }).meta({ description: 'A piece of the text that the model is writing.' }),
   usage: z
     .object({

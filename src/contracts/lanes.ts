@@ -1,12 +1,12 @@
 import { z } from 'zod';
 
-export const ON_BUSY = ['enqueue', 'reject', 'interrupt'] as const;
+export const ON_BUSY = ['enqueue', 'reject', 'interrupt', 'steer'] as const;
 
 /** The settings for what the prompts of a workflow have to do with each other. */
 export const LaneFields = {
   on_busy: z.enum(ON_BUSY).default('enqueue').meta({
     description:
-      'What to do with a prompt while a run is in progress: `enqueue` runs it afterwards, `reject` refuses it, `interrupt` halts the run. Of several prompts that interrupt, only the newest runs; the others end `halted` with `superseded`',
+      'What to do with a prompt while a run is in progress: `enqueue` runs it afterwards, `reject` refuses it, `interrupt` halts the run, `steer` lets the run read the prompt at its next step (schedules enqueue theirs). Of several prompts that interrupt, only the newest runs; the others end `halted` with `superseded`',
   }),
   remember: z.enum(['none', 'thread']).default('none').meta({
     description:

@@ -46,6 +46,18 @@ export const LOG_EVENTS = {
     task_id: Id,
     attachments: z.array(Attachment).readonly().optional(),
   }),
+  message_waiting: defineEvent(
+    'A person sent a message to the run, which reads it at its next step; `detail` is its beginning.',
+    {
+      message_id: Id,
+    },
+  ),
+  message_withdrawn: defineEvent('The author of a message withdrew it before the run read it.', { message_id: Id }),
+  message_passed_on: defineEvent('The run ended before it read a message, which another run gets.', {
+    message_id: Id,
+    task_id: Id.meta({ description: 'The run that gets it' }),
+  }),
+  message_refused: defineEvent('The run was stopped before it read a message; `detail` is the reason.', { message_id: Id }),
   forked: defineEvent('The run was created as a fork of another run.', {
     forked_from: ForkedFrom,
     changes: z.array(z.string()).optional().meta({ description: 'The fields in which the fork differs from its source' }),

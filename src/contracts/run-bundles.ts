@@ -81,6 +81,7 @@ const BundledMessage = z.object({
   role: z.enum(['user', 'assistant', 'tool', 'system']),
   kind: z.enum([
     'prompt',
+    'steer',
     'reply',
     'partial',
     'result',

@@ -12,6 +12,7 @@ import { Todo } from './log-events.ts';
 import { CallQuestion } from './questions.ts';
 import { RunFigures } from './run-figures.ts';
 import { ErrorGroup, TaskFilterQuery, TaskQuery, versionsNamed } from './task-lists.ts';
+import { Receipt } from './thread-messages.ts';
 import { UsageCounts, UsageTotals } from './usage-counts.ts';
 import { PromptAccepted, TranscriptEntry } from './workflows.ts';
 
@@ -138,7 +139,7 @@ const ForkRequest = z
           '`recorded`: a call that the source run also made, at this step or later, gets the recorded result; any other `write` call is refused, ' +
           'and any other call is executed. `stub`: no tool is called. `live`: every call is executed',
       }),
-    on_busy: z.enum(ON_BUSY).optional(),
+    on_busy: z.enum(ON_BUSY).exclude(['steer']).optional(),
     in_thread: z
       .boolean()
       .default(false)
@@ -160,6 +161,9 @@ export const TaskDetail = Task.extend({
   ...RunFigures.shape,
   messages: z.array(TranscriptEntry).optional(),
   logs: z.array(LogEntry).optional(),
+  waiting_messages: z.array(Receipt).meta({
+    description: 'Messages that the run reads at its next step, in the order in which they were accepted',
+  }),
   steps_detail: z.array(TaskStep).optional().meta({ description: 'With include=steps; the same as /steps' }),
 }).meta({ id: 'TaskDetail' });
 export type TaskDetail = z.output<typeof TaskDetail>;

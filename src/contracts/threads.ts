@@ -1,13 +1,9 @@
 import { z } from 'zod';
 import { Id, ListQuery, Timestamp } from './common.ts';
 import { crud } from './endpoint.ts';
+import { Metadata } from './metadata.ts';
 
 const Title = z.string().min(1).max(500);
-const Metadata = z
-  .record(z.string().max(64), z.string().max(512))
-  .refine((metadata) => Object.keys(metadata).length <= 16, 'takes at most 16 entries')
-  .meta({ description: 'Up to 16 entries that you choose' });
-
 const ThreadFields = {
   title: Title.nullable().meta({ description: 'Null: the beginning of its first message' }),
   metadata: Metadata,

@@ -20,6 +20,7 @@ import { LogEntry, RunEvent } from './events.ts';
 import { LaneFields, ON_BUSY } from './lanes.ts';
 import { ModelName } from './model-name.ts';
 import { OutputSchema } from './output-schema.ts';
+import { Receipt } from './thread-messages.ts';
 import { UsageTotals } from './usage-counts.ts';
 
 const OUTPUT_FORMATS = ['json', 'markdown'] as const;
@@ -238,11 +239,12 @@ export const workflows = {
     tag,
     summary: 'Start a run',
     description:
-      'Replies at once; follow `stream_url`, or read the task. A workflow has one run at a time: `on_busy` decides what happens to other prompts.',
+      'Replies at once; follow `stream_url`, or read the task. A workflow has one run at a time: `on_busy` decides what happens to other prompts. With `steer`, the run in progress reads the prompt; the answer is then 202 with its receipt.',
     params: IdParams,
     body: PromptRequest,
     reply: PromptAccepted,
     status: 201,
+    accepts: Receipt,
     refuses: [403, 409, 503],
     idempotent: true,
   }),

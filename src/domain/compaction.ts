@@ -78,7 +78,8 @@ export function replaceOlder(read: readonly TranscriptMessage[], cut: Cut, summa
 }
 
 /** True for what a turn was asked, and for its context: neither is summarised as long as a round of its turn remains. */
-export const isStanding = ({ kind }: TranscriptMessage) => kind === 'prompt' || kind === 'context';
+export const isStanding = ({ kind, step }: TranscriptMessage) =>
+  kind === 'prompt' || kind === 'context' || (kind === 'steer' && step === 0);
 
 /** Lists what a turn was asked, and its context. */
 export const listStanding = (messages: readonly TranscriptMessage[], { turn }: Pick<Round, 'turn'>): TranscriptMessage[] =>

@@ -44,7 +44,7 @@ export const FORK_PROMPT_POSITION = 150_000;
 export async function rebuildLoopState(
   step: number,
   rules: RunRules,
-  listCalls: (step: number) => PlannedCall[],
+  readStep: (step: number) => { calls: PlannedCall[]; rejected: boolean },
 ): Promise<LoopState> {
   if (step <= START.step) return START;
   let at = 0;
@@ -52,9 +52,10 @@ export async function rebuildLoopState(
     {
       async exchange(order) {
         at = order.step;
-        const calls = listCalls(at);
-        // A step without calls that is followed by another one was an answer that was rejected.
-        return calls.length > 0 ? calls : 'repair';
+        const { calls, rejected } = readStep(at);
+        if (calls.length > 0) return calls;
+        // A step without calls that is followed by another one was an answer that was rejected, or after which a message waited.
+        return rejected ? 'repair' : 'steered';
       },
       act: async () => {},
       renew: () => at === step - 1,

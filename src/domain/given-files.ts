@@ -1,6 +1,6 @@
 import { type AttachedFile, isTextFile } from './attachments.ts';
 import type { EarlierMessage } from './thread.ts';
-import type { TranscriptMessage } from './transcript.ts';
+import type { SteerExtra, TranscriptMessage } from './transcript.ts';
 
 /** The files that a person gave to a run with its prompt, and those of the turns before it. */
 export interface FilesOfTurns {
@@ -15,9 +15,10 @@ export interface FilesOfTurns {
 const isOwn = ({ turn }: TranscriptMessage, { thread_turn }: Pick<FilesOfTurns, 'thread_turn'>) =>
   turn === undefined || turn === thread_turn;
 
-/** Returns the files that came with a message of a run's transcript: those of its turn, if it is the prompt that began the turn. */
+/** Returns the files that came with a message of a run's transcript. Those of a turn came with the prompt that began it. */
 export function listGivenFiles(message: TranscriptMessage, run: FilesOfTurns): readonly AttachedFile[] {
-  const { turn, kind, step, position } = message;
+  const { turn, kind, step, position, extra } = message;
+  if (kind === 'steer') return (extra as SteerExtra | null)?.attachments ?? [];
   // A prompt that a fork adds has another place, and no files.
   if (kind !== 'prompt' || step !== 0 || position !== 0) return [];
   if (isOwn(message, run)) return run.attachments ?? [];

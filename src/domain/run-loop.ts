@@ -26,9 +26,9 @@ export interface ExchangeOrder {
 
 /**
  * The calls to make; none: the final answer is in the transcript. `repair`: the answer was rejected, and the model is asked
- * again.
+ * again. `steered`: messages that waited for the run came after the answer, and the model is asked again with them.
  */
-export type ExchangeResult = PlannedCall[] | 'repair';
+export type ExchangeResult = PlannedCall[] | 'repair' | 'steered';
 
 export interface RunPorts {
   exchange(order: ExchangeOrder): Promise<ExchangeResult>;
@@ -78,6 +78,12 @@ export async function runLoop(ports: RunPorts, { max_turns }: RunRules, from: Lo
     });
     if (calls === 'repair') {
       state = { ...state, step: state.step + 1, denied: [], repaired: true };
+      if (ports.renew()) return { ended: false, state };
+      continue;
+    }
+    if (calls === 'steered') {
+      const { repaired: _repaired, ...rest } = state;
+      state = { ...rest, step: state.step + 1, denied: [] };
       if (ports.renew()) return { ended: false, state };
       continue;
     }

@@ -1,4 +1,4 @@
-import type { ModelFile } from './attachments.ts';
+import type { AttachedFile, ModelFile } from './attachments.ts';
 
 /** A tool call as the model made it; `arguments` is the model's own text. */
 export interface ModelCall {
@@ -9,6 +9,7 @@ export interface ModelCall {
 
 type MessageKind =
   | 'prompt'
+  | 'steer'
   | 'reply'
   | 'partial'
   | 'result'
@@ -45,6 +46,16 @@ export const REMINDER_POSITION = 100_000;
 
 /** The position of the message about a rejected answer, among the messages of a step: after the answer. */
 export const REPAIR_POSITION = 110_000;
+
+/** The position of the first message that was sent to a run while it worked, among the messages of the step before it reads them. */
+export const STEER_POSITION = 120_000;
+
+/** What a message that was sent to a run while it worked keeps as its data. */
+export interface SteerExtra {
+  message_id: string;
+  /** Absent: none. */
+  attachments?: AttachedFile[];
+}
 
 /** The positions of context: before the prompt. */
 export const MEMORY_POSITION = -2;

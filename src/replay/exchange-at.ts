@@ -60,8 +60,11 @@ function withoutLimits(bundle: RunBundle): RunBundle {
 }
 
 /** Rebuilds the order that the loop gave the exchange of a step. */
-async function rebuildOrder({ steps, definition: { settings } }: RunBundle, step: number): Promise<ExchangeOrder> {
-  const listCalls = (at: number) => [...steps.find((one) => one.step === at)!.tool_calls].sort((a, b) => a.position - b.position);
+async function rebuildOrder({ steps, transcript, definition: { settings } }: RunBundle, step: number): Promise<ExchangeOrder> {
+  const readStep = (at: number) => ({
+    calls: [...steps.find((one) => one.step === at)!.tool_calls].sort((a, b) => a.position - b.position),
+    rejected: transcript.some((message) => message.step === at && message.kind === 'repair'),
+  });
   const orders: ExchangeOrder[] = [];
   await runLoop(
     {
@@ -73,7 +76,7 @@ async function rebuildOrder({ steps, definition: { settings } }: RunBundle, step
       renew: () => true,
     },
     settings,
-    await rebuildLoopState(step, settings, listCalls),
+    await rebuildLoopState(step, settings, readStep),
   );
   return orders[0]!;
 }

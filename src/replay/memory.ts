@@ -1,14 +1,19 @@
 import type { CallStatus } from '../domain/effects.ts';
-import type { TranscriptMessage } from '../domain/transcript.ts';
+import type { SteerExtra, TranscriptMessage } from '../domain/transcript.ts';
 import { addUsage } from '../domain/usage.ts';
 import type { Begin, Compaction, OpenRun, StepRecord } from '../store/runs/runs.ts';
 import type { CallEnd, OpenCall } from '../store/runs/tool-ledger.ts';
 import type { CallToolPorts } from '../temporal/activities/call-tool.ts';
 import type { ExchangePorts } from '../temporal/activities/exchange/attempt.ts';
 import { comparable, type Differences, nameMessage } from './difference.ts';
-import { freshCall, freshRun, type Recording, toPlaceKey, toPlainMessage } from './recording.ts';
+import { type BundledMessage, freshCall, freshRun, type Recording, toPlaceKey, toPlainMessage } from './recording.ts';
 
 export type ReplayMemory = ReturnType<typeof replayMemory>;
+
+function toWaiting({ content, extra }: BundledMessage) {
+  const { message_id, attachments = null } = extra as SteerExtra;
+  return { id: message_id, content, attachments };
+}
 
 /** An in-memory database of one run that compares every write with the record. */
 export function replayMemory(recording: Recording, { compare, note }: Differences) {
@@ -46,12 +51,17 @@ export function replayMemory(recording: Recording, { compare, note }: Difference
         note(step, nameMessage(message), { recorded: comparable(toPlainMessage(message)), replayed: null });
   }
 
+  /** Lists the messages that people sent to the run before the step after this one, and which it has not read. */
+  const listSteersAfter = (step: number) =>
+    recording.ofStep(step).filter((message) => message.kind === 'steer' && !messages.has(toPlaceKey(message)));
+
   const runs: ExchangePorts['runs'] = {
     async open(_, step) {
       const planned_calls = listCalls(step).map(({ call_id, name }) => ({ call_id, name }));
       const seconds = run.started_at && (Date.parse(recording.timeAt(step)) - run.started_at.getTime()) / 1000;
       const fallback = recording.fallbackAt(step);
-      return { ...run, seconds, fallback, recorded: done.has(step), messages: inOrder(), calls: planned_calls };
+      const read = { messages: inOrder(), waiting_messages: listSteersAfter(step - 1).map(toWaiting), calls: planned_calls };
+      return { ...run, seconds, fallback, recorded: done.has(step), ...read };
     },
     async begin(_, { step, turns, messages: new_messages }: Begin) {
       run = { ...run, status: 'running', turns };
@@ -60,8 +70,10 @@ export function replayMemory(recording: Recording, { compare, note }: Difference
       return 0;
     },
     async record(_, entry: StepRecord) {
-      recordStep(entry);
-      return true;
+      const steers = entry.response === undefined ? [] : listSteersAfter(entry.step);
+      recordStep(steers.length > 0 ? { ...entry, response: undefined } : entry);
+      for (const steer of steers) write(toPlainMessage(steer));
+      return steers.length > 0 ? 'steered' : true;
     },
     async compact(_, { step, message, usage }: Compaction) {
       messages.set(toPlaceKey(message), message);

@@ -185,6 +185,7 @@ export function freshRun({ task, definition, earlier = [] }: RunBundle): OpenRun
     defined: true,
     named_window: null,
     messages: [],
+    waiting_messages: [],
     thread_turn: task.thread_turn ?? null,
     earlier: earlier.map((message) => ({ ...message, extra: message.extra ?? null })),
     calls: [],

@@ -52,6 +52,7 @@ import { scoreStore } from './runs/scores.ts';
 import type { Publish } from './runs/settlement.ts';
 import { chatGuardrails, notJoinedByTag, unjoinedOfAgent, unjoinedOfWorkflow } from './runs/snapshots.sql.ts';
 import { taskStore } from './runs/tasks.ts';
+import { threadMessageStore } from './runs/thread-messages.ts';
 import { threadStore } from './runs/threads.ts';
 import { toolLedger } from './runs/tool-ledger.ts';
 import { webhookStore } from './runs/webhooks.ts';
@@ -193,6 +194,7 @@ export function createStore({
     scores: scoreStore({ pool, prisma }),
     datasets: datasetStore({ pool, prisma }),
     threads: threadStore({ pool, prisma }),
+    messages: threadMessageStore({ pool, keys, publish }),
     evaluations: evaluationStore({ pool, prisma, keys, snapshot }),
     /** Returns the guardrails of a principal's workflows with an agent. They also apply in chats with it. */
     chatGuardrails: (agent_id: string, owner: string) =>

@@ -26,7 +26,16 @@ const planned = { call_id: '1-1', name: 'write', arguments: '{}', position: 0, e
 
 const asked = { position: 0, model: null, provider: null };
 const begin = (run: OpenRun) =>
-  here.core.store.runs.begin(run, { step, turns: 0, denied: [], fallback: null, asked, messages: [], events: eventsFor(run) });
+  here.core.store.runs.begin(run, {
+    step,
+    turns: 0,
+    denied: [],
+    fallback: null,
+    asked,
+    messages: [],
+    taken: [],
+    events: eventsFor(run),
+  });
 const recordOf = (run: OpenRun, calls: never[] = []) => ({
   ...{ step, model: 'm', provider: null, fallback: 0, finish: 'stop', usage, messages: [message('It is done.')], calls },
   ...{ cursor: null, response: undefined, published: null, events: eventsFor(run) },
@@ -219,7 +228,7 @@ describe('an attempt that was taken for lost', () => {
     const { task_id } = current;
     const beginAt = async (step: number, denied: string[] = []) => {
       const run = (await runs.open(task_id, step))!;
-      return runs.begin(run, { step, turns: 1, denied, fallback: null, asked, messages: [], events: eventsFor(run) });
+      return runs.begin(run, { step, turns: 1, denied, fallback: null, asked, messages: [], taken: [], events: eventsFor(run) });
     };
     expect(await beginAt(2), 'the first step has not ended').toBeNull();
     expect(await runs.record(current, recordOf(current, [planned]))).toBe(true);

@@ -179,6 +179,7 @@ describe('the end of a task', () => {
         parkEnd: async () => {},
         halt() {},
         workspaces: { remove: async () => {} },
+        startHandedOver: async () => {},
         endSession: async () => {},
       },
     });

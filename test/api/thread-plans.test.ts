@@ -114,6 +114,7 @@ function accept(place_of_turn: object, new_thread: string | null = null) {
   return createTask({
     ...{
       task: JSON.stringify({ ...task, ...place_of_turn }),
+      receipt: null,
       new_thread,
       definition: '{}',
       config: null,

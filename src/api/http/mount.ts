@@ -167,10 +167,19 @@ export function mount<
         return carriesWarnings(endpoint) ? withWarnings(answer, input) : answer;
       });
       if (!carriesWarnings(endpoint)) setWarningsHeader(reply, input);
-      return send({ ...endpoint, status: replayed ? 200 : endpoint.status }, { request, reply, closing, waiting }, value);
+      const described = isAccepted(endpoint, value) ? { ...endpoint, reply: endpoint.accepts!, status: 202 } : endpoint;
+      return send({ ...described, status: replayed ? 200 : described.status }, { request, reply, closing, waiting }, value);
     },
   });
 }
+
+/** True for what is answered with 202 instead of the operation's own reply: also if a repeated request gets it from the record. */
+const isAccepted = ({ accepts }: Pick<Endpoint, 'accepts'>, value: unknown): boolean =>
+  accepts?.safeParse(value).success === true;
+
+/** Returns a reply with 202 as a handler returns it. */
+export const toAccepted = <S extends z.ZodType>({ accepts }: { accepts?: S }, value: z.input<S>) =>
+  accepts!.parse(value) as never;
 
 /** Records a stream in the audit before it starts, because streams bypass the `onSend` hook. */
 async function auditStream(

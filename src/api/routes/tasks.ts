@@ -81,6 +81,7 @@ export function taskRoutes(api: Api, { store, engine, dispatch, buildBundle, fin
     return {
       ...(await toTaskView(task)),
       ...figures,
+      waiting_messages: isTerminal(task.status) ? [] : await store.messages.listWaiting(id),
       ...(include.includes('messages') ? { messages } : {}),
       ...(include.includes('logs') ? { logs } : {}),
       ...(include.includes('steps') ? { steps_detail: await store.inspection.steps(id) } : {}),

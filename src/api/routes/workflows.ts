@@ -18,7 +18,7 @@ import { listToolTokenWarnings } from '../checks/tool-tokens.ts';
 import { listWorkflowTagWarnings } from '../checks/unjoined.ts';
 import { createOnce } from '../http/crud.ts';
 import { createSharedFrames } from '../http/event-frames.ts';
-import { type Api, mount } from '../http/mount.ts';
+import { type Api, mount, toAccepted } from '../http/mount.ts';
 import { toReply } from '../http/validate.ts';
 import { type Attach, parseAttachments } from './attachments.ts';
 import { getRequestedState, listStatusWarnings, prepareDeletion } from './workflow-states.ts';
@@ -197,7 +197,9 @@ function runRoutes(api: Api, { store, attach, following, dispatch }: Services): 
       thread_id: await findThread(store, { workflow, thread_id: body.thread_id }, caller),
       trigger: 'prompt',
     };
-    const { warnings, ...new_run } = await dispatch.prompt(order);
+    const sent = await dispatch.send(order);
+    if ('steered' in sent) return toAccepted(workflows.prompt, (await store.messages.find(sent.steered.id))!);
+    const { warnings, ...new_run } = sent.started;
     note(...warnings.map((message) => ({ path: 'prompt', message })));
     return { ...new_run, stream_url: formatStreamUrl(new_run) };
   });

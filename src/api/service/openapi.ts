@@ -131,6 +131,9 @@ function toOperation(endpoint: Endpoint): ZodOpenApiOperationObject {
       ...(endpoint.idempotent && endpoint.status !== 200
         ? { 200: { ...describeSuccess(endpoint), description: 'Replayed' } }
         : {}),
+      ...(endpoint.accepts
+        ? { 202: { ...describeSuccess({ ...endpoint, reply: endpoint.accepts }), description: 'Accepted' } }
+        : {}),
       ...(endpoint.notifiable ? { 202: { description: 'Accepted: only notifications, which need no answer' } } : {}),
       ...(endpoint.method === 'GET' && endpoint.kind === 'value' ? { 304: { description: REASONS[304] } } : {}),
       ...(open ? { ...describeUnready(endpoint), ...describeProblems([400, 403, 421, 422]) } : describeRefusals(endpoint)),

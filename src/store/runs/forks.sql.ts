@@ -4,7 +4,8 @@ export const stepsOfSource = statement(
   'steps_of_source',
   ['source_id'],
   `SELECT s.step, coalesce((SELECT json_agg(json_build_object('call_id', c.call_id, 'name', c.name) ORDER BY c.position)
-      FROM tool_calls c WHERE c.task_id = s.task_id AND c.step = s.step), '[]'::json) AS calls
+      FROM tool_calls c WHERE c.task_id = s.task_id AND c.step = s.step), '[]'::json) AS calls,
+      EXISTS (SELECT 1 FROM task_messages m WHERE m.task_id = s.task_id AND m.step = s.step AND m.kind = 'repair') AS rejected
     FROM task_steps s WHERE s.task_id = :source_id ORDER BY s.step`,
 );
 
@@ -49,16 +50,24 @@ const BEFORE = `task_id = :source_id AND step < :step AND (kind <> 'summary'
 
 /**
  * Copies messages. The `extra` of a reply is data that only its provider accepts; another provider would reject it, and the fork
- * begins with the run's own model. That of a result is about its files.
+ * begins with the run's own model. That of other messages is about their files.
  */
 export const copyMessages = statement(
   'copy_messages',
   ['fork_id', 'source_id', 'step', 'keeps_extra'],
   `INSERT INTO task_messages (task_id, step, position, role, kind, content, tool_calls, call_id, extra, created_at)
     SELECT :fork_id::uuid, step, position, role, kind, content, tool_calls, call_id,
-      CASE WHEN role = 'tool' OR :keeps_extra::boolean AND NOT EXISTS (SELECT 1 FROM task_steps f
+      CASE WHEN role <> 'assistant' OR :keeps_extra::boolean AND NOT EXISTS (SELECT 1 FROM task_steps f
         WHERE f.task_id = :source_id AND f.step = task_messages.step AND f.fallback > 0) THEN extra END, created_at FROM task_messages
     WHERE ${BEFORE}`,
+);
+
+/** Links the files of copied messages, other than those of the prompt, to the fork. */
+export const copySteerFiles = statement(
+  'copy_steer_files',
+  ['fork_id', 'source_id'],
+  `INSERT INTO task_attachments (task_id, position, attachment_id)
+    SELECT :fork_id::uuid, position, attachment_id FROM task_attachments WHERE task_id = :source_id AND position < 0`,
 );
 
 export const messagesBefore = statement(

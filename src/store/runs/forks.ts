@@ -43,6 +43,7 @@ export async function seedFork(connection: Queryable, fork_id: string, from: See
   await row(connection, sql.copySteps(copied_until));
   await row(connection, sql.copyCalls(copied_until));
   await row(connection, sql.copyMessages({ ...copied_until, keeps_extra }));
+  await row(connection, sql.copySteerFiles({ fork_id, source_id: task_id }));
   if (edits.length > 0) await row(connection, sql.editMessages({ fork_id, edits: JSON.stringify(edits) }));
   const place = { fork_id, step: step - 1, first_position: FORK_PROMPT_POSITION };
   if (message !== null) await row(connection, sql.addForkMessage({ ...place, content: message }));
@@ -66,13 +67,20 @@ export interface CopiedMessage {
   kind: string;
 }
 
+interface StepOfSource {
+  step: number;
+  calls: PlannedCall[];
+  /** True if its answer was sent back to the model. */
+  rejected: boolean;
+}
+
 export type ForkStore = ReturnType<typeof forkStore>;
 
 /** Reads runs as sources of forks. */
 export function forkStore(pool: pg.Pool) {
   return {
     /** Lists the started steps, each with its calls. */
-    steps: (task_id: string) => rows<{ step: number; calls: PlannedCall[] }>(pool, sql.stepsOfSource({ source_id: task_id })),
+    steps: (task_id: string) => rows<StepOfSource>(pool, sql.stepsOfSource({ source_id: task_id })),
     /** Lists the messages that a fork at the step copies. */
     messages: (task_id: string, step: number) => rows<CopiedMessage>(pool, sql.messagesBefore({ source_id: task_id, step })),
     /** Returns the current state of the parts that a fork's changes refer to. */

@@ -44,6 +44,8 @@ export interface NewTask {
   due_at?: Date | undefined;
   /** The caller's access token, sealed before it is stored. */
   caller_token: string | null;
+  /** What the receipt of its message keeps; absent: it was not sent as a message. */
+  receipt?: { when_busy: string; metadata: Record<string, string> } | undefined;
   /** The start of a fork; absent for other tasks. */
   seed?: Seed | undefined;
   /** The start of an evaluation's run; absent for other tasks. */

@@ -14,8 +14,8 @@ export const WAITS = `status = 'waiting', waiting_since = CASE status WHEN 'wait
 export const LOCKED_TASK = `live AS (SELECT 1 FROM tasks WHERE id = :task_id AND status IN (${LIVE}) FOR NO KEY UPDATE)`;
 
 /*
- * Lock order. Every statement and database function locks rows in this order: threads, workflows, tasks, task_steps and tool_calls,
- * event_sequences, budgets and budget_periods. A workflow is locked FOR NO KEY UPDATE, never FOR UPDATE: inserting an event checks its
+ * Lock order. Every statement and database function locks rows in this order: threads, workflows, tasks, thread_messages, task_steps and
+ * tool_calls, event_sequences, budgets and budget_periods. A workflow is locked FOR NO KEY UPDATE, never FOR UPDATE: inserting an event checks its
  * foreign key with FOR KEY SHARE on the workflow, after the task is locked. So is a thread, for the key of its tasks. `hasRun` forces
  * this order within a statement. test/api/locks.test.ts holds every function to this order.
  */
@@ -54,6 +54,8 @@ export const openRun = statement(
       coalesce((SELECT json_agg(json_build_object('step', m.step, 'position', m.position, 'role', m.role, 'kind', m.kind,
           'content', m.content, 'tool_calls', m.tool_calls, 'call_id', m.call_id, 'extra', m.extra) ORDER BY m.step, m.position)
         FROM task_messages m WHERE m.task_id = t.id), '[]'::json) AS messages,
+      coalesce((SELECT json_agg(json_build_object('id', m.id, 'content', m.content, 'attachments', m.attachments) ORDER BY m.number)
+        FROM thread_messages m WHERE m.task_id = t.id AND m.state = 'pending'), '[]'::json) AS waiting_messages,
       t.thread_turn, CASE WHEN t.previous_task_id IS NULL THEN '[]'::json ELSE earlier_messages(t.id, false) END AS earlier,
       coalesce((SELECT json_agg(json_build_object('call_id', c.call_id, 'name', c.name) ORDER BY c.position)
         FROM tool_calls c WHERE c.task_id = t.id AND c.step = :step), '[]'::json) AS calls
@@ -93,13 +95,14 @@ const MAY_CONTINUE = `id = :task_id AND status IN (${LIVE}) AND NOT halt_request
  * The attempt that started last owns its step. An earlier attempt that was presumed dead and still writes fails this check,
  * because its number is outdated. The check holds the row's lock, so the earlier one cannot write after the later one has started.
  * The record that the attempt has read may be replaced by an older one meanwhile, and a halt may arrive: then it returns no row, and
- * the next attempt reads again. The task is read before its workflow is changed, and checked again when it is locked.
+ * the next attempt reads again. The task is read before its workflow is changed, and checked again when it is locked. The same happens if one
+ * of the messages that enter the run with this step, :taken, is not there to be taken any more.
  * A step of a run with fallbacks names the model that is asked, so that what a halt or a switch leaves behind is counted for it.
  */
 export const beginAttempt = statement(
   'begin_attempt',
   [
-    ...['task_id', 'workflow_id', 'step', 'turns', 'denied', 'fallback', 'messages', 'events', 'seen_attempts'],
+    ...['task_id', 'workflow_id', 'step', 'turns', 'denied', 'fallback', 'messages', 'events', 'seen_attempts', 'taken'],
     ...['model', 'provider_id', 'provider_name', 'position'],
   ],
   `WITH fresh AS (
@@ -110,10 +113,15 @@ export const beginAttempt = statement(
       UPDATE workflows SET status = 'running', current_turn = :turns
       WHERE id = :workflow_id AND active_task_id = :task_id AND status <> 'inactive' AND (status <> 'running' OR current_turn <> :turns)
         AND EXISTS (SELECT 1 FROM fresh) RETURNING 1),
+    held AS MATERIALIZED (
+      SELECT 1 FROM tasks WHERE ${MAY_CONTINUE} AND EXISTS (SELECT 1 FROM fresh) AND ${hasRun('lane')} FOR NO KEY UPDATE),
+    takeable AS MATERIALIZED (
+      SELECT id FROM thread_messages WHERE id = ANY (:taken::uuid[]) AND task_id = :task_id AND state = 'pending'
+        AND EXISTS (SELECT 1 FROM held) FOR NO KEY UPDATE),
     run AS (
       UPDATE tasks SET status = 'running', started_at = coalesce(started_at, now()), turns = :turns, steps = :step,
         turn_limit_reached = turn_limit_reached OR cardinality(:denied::text[]) > 0, ${MOVED}
-      WHERE ${MAY_CONTINUE} AND EXISTS (SELECT 1 FROM fresh) AND ${hasRun('lane')} RETURNING 1),
+      WHERE id = :task_id AND EXISTS (SELECT 1 FROM held) AND (SELECT count(*) FROM takeable) = cardinality(:taken::uuid[]) RETURNING 1),
     step AS (
       INSERT INTO task_steps AS s (task_id, step, attempts, model, provider_id, provider_name, fallback)
       SELECT :task_id, :step, 1, :model::text, :provider_id::uuid, :provider_name::text, :position::int FROM run
@@ -126,13 +134,19 @@ export const beginAttempt = statement(
     denials AS (
       UPDATE tool_calls SET status = 'denied', failed = true, ended_at = now()
       WHERE task_id = :task_id AND call_id = ANY (:denied) AND EXISTS (SELECT 1 FROM step)),
+    entered AS (
+      UPDATE thread_messages t SET state = 'steered', step = :step, position = m.position, caller_token = NULL, caller_key_id = NULL,
+        updated_at = now()
+      FROM jsonb_to_recordset(:messages::jsonb) AS m (kind text, position int, extra jsonb)
+      WHERE t.id = ANY (:taken::uuid[]) AND m.kind = 'steer' AND t.id = (m.extra ->> 'message_id')::uuid AND EXISTS (SELECT 1 FROM step)),
     messages AS (INSERT INTO ${MESSAGES} ${buildMessageRows(':messages')} WHERE EXISTS (SELECT 1 FROM step) ON CONFLICT DO NOTHING)
     SELECT append_events(:workflow_id, :task_id, :events) AS last FROM step`,
 );
 
 /**
  * Writes a reply. If texts of it were published, they must be on record as they were: the row has no number if they are not, as after
- * a failover to a database that has not received all of them, and nothing is written.
+ * a failover to a database that has not received all of them, and nothing is written. If a message waits for the run, a final answer is not
+ * its response: the message enters after it, and `taken` has its event.
  */
 export const writeReply = statement(
   'write_reply',
@@ -173,10 +187,13 @@ export const writeReply = statement(
         fallback = :fallback, finish = :finish, error = NULL, ${SPENT_BY_STEP}
       WHERE (SELECT is_whole FROM streamed)
         AND task_id = :task_id AND step = :step AND attempts = :attempt AND ended_at IS NULL AND EXISTS (SELECT 1 FROM live) RETURNING 1),
+    taken AS MATERIALIZED (
+      SELECT CASE WHEN :response::jsonb IS NULL THEN '[]' ELSE take_messages(:task_id, :step) END AS told FROM claim),
+    final AS MATERIALIZED (SELECT CASE WHEN told = '[]' THEN :response::jsonb END AS response FROM taken),
     run AS (
       UPDATE tasks SET ${SPENT_BY_TASK}, model = coalesce(tasks.model, :model), cursor = :cursor::jsonb,
-        response = coalesce(:response::jsonb, response),
-        truncated = CASE WHEN :response::jsonb IS NULL THEN truncated ELSE :finish = 'length' END
+        response = coalesce((SELECT final.response FROM final), tasks.response),
+        truncated = CASE WHEN (SELECT final.response FROM final) IS NULL THEN truncated ELSE :finish = 'length' END
       WHERE id = :task_id AND EXISTS (SELECT 1 FROM claim) RETURNING ${PAYERS}),
     messages AS (INSERT INTO ${MESSAGES} ${buildMessageRows(':messages')} WHERE EXISTS (SELECT 1 FROM claim) ON CONFLICT DO NOTHING),
     calls AS (
@@ -184,8 +201,9 @@ export const writeReply = statement(
       SELECT :task_id, c.call_id, :step, c.position, c.name, c.arguments, c.effect, c.approval
       FROM jsonb_to_recordset(:calls::jsonb) AS c (call_id text, position int, name text, arguments text, effect text, approval boolean)
       WHERE EXISTS (SELECT 1 FROM claim) ON CONFLICT DO NOTHING)
-    SELECT append_events(:workflow_id, :task_id, :events) AS last, ${SPENT_FROM_CAPS} FROM run
-    UNION ALL SELECT NULL, NULL FROM streamed WHERE NOT is_whole`,
+    SELECT append_events(:workflow_id, :task_id, :events::jsonb || (SELECT told FROM taken)) AS last, (SELECT told FROM taken) AS taken,
+      ${SPENT_FROM_CAPS} FROM run
+    UNION ALL SELECT NULL, NULL, NULL FROM streamed WHERE NOT is_whole`,
 );
 
 /** Events of a run between two attempts of a step. */

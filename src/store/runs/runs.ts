@@ -58,8 +58,17 @@ export interface OpenRun extends Usage, ThreadContext {
   /** What was named for the provider and the model of the run, by the endpoint that it names itself; null: nothing. */
   named_window: NamedWindow | null;
   messages: TranscriptMessage[];
+  /** The messages that wait for the run, in the order in which they were accepted. */
+  waiting_messages: WaitingMessage[];
   /** The calls of the step's recorded reply. */
   calls: PlannedCall[];
+}
+
+/** A message that was sent to a run while it works. */
+export interface WaitingMessage {
+  id: string;
+  content: string;
+  attachments: AttachedFile[] | null;
 }
 
 /** The model that a step asks. A run without fallbacks names none: its definition does. */
@@ -78,6 +87,8 @@ export interface Begin {
   /** Who is asked, by its position. */
   asked: Asked;
   messages: TranscriptMessage[];
+  /** The ids of the waiting messages among them, which enter the run. */
+  taken: string[];
   events: NewEvent[];
 }
 
@@ -168,10 +179,10 @@ export function runStore(pool: Queryable, publish: Publish = () => {}) {
     open: (task_id: string, step: number) => row<OpenRun>(pool, sql.openRun({ task_id, step })),
     /**
      * Starts the next attempt of a step and writes its input to the model. Returns the number of its last event; null if another
-     * attempt was faster.
+     * attempt was faster, or one of the messages that it takes was withdrawn.
      */
-    begin(run: OpenRun, { step, turns, denied, fallback, asked, messages, events }: Begin) {
-      const values = { ...runParameters(run, events), step, turns, denied, messages: JSON.stringify(messages) };
+    begin(run: OpenRun, { step, turns, denied, fallback, asked, messages, taken, events }: Begin) {
+      const values = { ...runParameters(run, events), step, turns, denied, messages: JSON.stringify(messages), taken };
       const moved = { fallback: fallback && JSON.stringify(fallback), seen_attempts: run.attempts };
       const { model, provider, position } = asked;
       const named = { model, provider_id: provider?.id ?? null, provider_name: provider?.name ?? null, position };
@@ -193,9 +204,10 @@ export function runStore(pool: Queryable, publish: Publish = () => {}) {
 
     /**
      * Writes the reply of a step once. Returns false if another attempt has written it or owns the step; `text_differs` if
-     * nothing was written, because the published text is not on record as it was published.
+     * nothing was written, because the published text is not on record as it was published; `steered` if it is written, and messages
+     * that waited have entered the run after it.
      */
-    async record(run: OpenRun, reply: StepRecord): Promise<boolean | 'text_differs'> {
+    async record(run: OpenRun, reply: StepRecord): Promise<boolean | 'text_differs' | 'steered'> {
       const { step, model, provider, fallback, finish, messages, calls, cursor, response, published, events } = reply;
       const query = sql.writeReply({
         ...attemptParameters(run, step, events),
@@ -213,10 +225,10 @@ export function runStore(pool: Queryable, publish: Publish = () => {}) {
         texts: published?.count ?? 0,
         text_bytes: published?.bytes ?? 0,
       });
-      const replied = await row<{ last: number | null }>(pool, query);
+      const replied = await row<{ last: number; taken: NewEvent[] } | { last: null }>(pool, query);
       if (replied?.last == null) return replied ? 'text_differs' : false;
-      publish(run.workflow_id, run.task_id, { events, last: replied.last });
-      return true;
+      publish(run.workflow_id, run.task_id, { events: [...events, ...replied.taken], last: replied.last });
+      return replied.taken.length > 0 ? 'steered' : true;
     },
 
     /** Emits events of a waiting run. */

@@ -15,14 +15,15 @@ export const HOLDER = 'CASE WHEN t.thread_id IS NULL THEN w.active_task_id ELSE 
 /**
  * Writes a pending task, whose row is `task`, and its lane, the workflow's counters and version with it. A task of a thread follows the last
  * turn of its branch in use, unless the row names its turn and the one before it. If the owner has :most_open tasks
- * that have not ended, nothing is written, and the row names no holder.
+ * that have not ended, nothing is written, and the row names no holder. With on_busy steer it is written only if nobody holds the lane, or
+ * the holder is being stopped. If it was sent as a message, its receipt is written with it.
  *
  * A version is new as of the start of the statement: two first runs at once record one, and the other's number is not given to any. The
  * changed definition of a fork, or of a request with its own output schema, is a trial, not a version.
  */
 export const createTask = statement(
   'create_task',
-  ['task', 'new_thread', 'definition', 'config', 'version_id', 'is_trial', 'due_at', 'most_open', 'events'],
+  ['task', 'receipt', 'new_thread', 'definition', 'config', 'version_id', 'is_trial', 'due_at', 'most_open', 'events'],
   `WITH given AS MATERIALIZED (SELECT * FROM jsonb_populate_record(NULL::tasks, :task::jsonb)),
     room AS (
       SELECT :most_open::int IS NULL OR count(*) < :most_open AS is_left
@@ -42,7 +43,9 @@ export const createTask = statement(
         version_count = w.version_count + CASE WHEN w.single_use OR :is_trial OR EXISTS (SELECT FROM known) THEN 0 ELSE 1 END
       FROM given LEFT JOIN thread ON true
       WHERE w.id = given.workflow_id AND w.status <> 'inactive'
-        AND (given.on_busy <> 'reject' OR CASE WHEN given.thread_id IS NULL THEN w.active_task_id ELSE thread.active_task_id END IS NULL)
+        AND (given.on_busy NOT IN ('reject', 'steer') OR CASE WHEN given.thread_id IS NULL THEN w.active_task_id ELSE thread.active_task_id END IS NULL
+          OR given.on_busy = 'steer' AND EXISTS (SELECT 1 FROM tasks s WHERE s.halt_requested
+            AND s.id = CASE WHEN given.thread_id IS NULL THEN w.active_task_id ELSE thread.active_task_id END))
         AND (given.thread_id IS NULL OR :new_thread::jsonb IS NOT NULL OR EXISTS (SELECT FROM thread))
         AND NOT EXISTS (SELECT 1 FROM tasks WHERE id = given.id) AND (SELECT is_left FROM room)
       RETURNING w.active_task_id, w.accepted_tasks, w.single_use, w.version_count),
@@ -77,7 +80,12 @@ export const createTask = statement(
       SELECT ${NEW_TASK.map((column) => `given.${column}`).join(', ')},
         CASE WHEN given.thread_turn IS NULL THEN thread.head_task_id ELSE given.previous_task_id END,
         coalesce(given.thread_turn, CASE WHEN given.thread_id IS NOT NULL THEN turn_after(thread.head_task_id) END), accepted_tasks, (SELECT restored_at FROM restore)
-      FROM given JOIN lane ON true LEFT JOIN thread ON true RETURNING id, workflow_id)
+      FROM given JOIN lane ON true LEFT JOIN thread ON true RETURNING id, workflow_id),
+    receipt AS (
+      INSERT INTO thread_messages (id, thread_id, workflow_id, owner, owner_login, task_id, state, when_busy, metadata, number, created_at, updated_at)
+      SELECT given.id, given.thread_id, given.workflow_id, given.owner, given.owner_login, given.id, 'started', :receipt::jsonb ->> 'when_busy',
+        :receipt::jsonb -> 'metadata', lane.accepted_tasks, given.created_at, given.created_at
+      FROM given, lane WHERE :receipt::jsonb IS NOT NULL)
     SELECT holder, append_events(task.workflow_id, task.id, :events) AS last FROM lane, task
     UNION ALL SELECT NULL, NULL FROM room WHERE NOT is_left`,
 );

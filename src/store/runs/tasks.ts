@@ -218,6 +218,7 @@ function toTaskValues(task: NewTask, { created_at, keys }: { created_at: Date; k
   const definition_hash = (from ?? evaluated)?.definition_hash ?? hashDefinition(body);
   return {
     task: JSON.stringify(toTaskRow(task, { definition_hash, created_at, keys })),
+    receipt: task.receipt ? JSON.stringify(task.receipt) : null,
     new_thread: task.place?.is_new ? JSON.stringify({ title: toTitle(task.prompt) }) : null,
     definition: body,
     config: config && JSON.stringify(config),
@@ -266,7 +267,7 @@ function toTaskRow(
 }
 
 /** Returns bytes as Postgres reads them from JSON. */
-const toBytea = (bytes: Uint8Array) => `\\x${Buffer.from(bytes).toString('hex')}`;
+export const toBytea = (bytes: Uint8Array) => `\\x${Buffer.from(bytes).toString('hex')}`;
 
 const TITLE_CHARACTERS = 80;
 /** Returns the title of a thread that a message begins. */

@@ -11,6 +11,11 @@ export interface FinishPorts {
   doubtCalls(task_id: string, passed: PassedCalls): Promise<unknown>;
   /** Parks the run, because its final answer is not on record. */
   parkEnd(task_id: string): Promise<unknown>;
+  /**
+   * Starts the run of a task that was begun for a message which the ended run has not read; does nothing for other tasks. Never throws:
+   * the reconciler starts what cannot be started now.
+   */
+  startHandedOver(task_id: string): Promise<void>;
   /** Stops other activities of the task that are still running. */
   halt(task_id: string): void;
   workspaces: { remove(task_id: string): Promise<void> };
@@ -24,7 +29,7 @@ export interface FinishPorts {
 type Finished = Pick<Settled, 'next' | 'webhook'> & { behind?: true };
 
 export const finishActivity =
-  ({ settle, doubtCalls, parkEnd, halt, workspaces, endSession }: FinishPorts) =>
+  ({ settle, doubtCalls, parkEnd, startHandedOver, halt, workspaces, endSession }: FinishPorts) =>
   async (task_id: string, end: FinalState): Promise<Finished> => {
     // The task was settled when it ended. If the record lacks this only temporarily, nothing may be written into it.
     if (end.error_code === TASK_ENDED) return { next: null, webhook: null };
@@ -34,6 +39,7 @@ export const finishActivity =
       await parkEnd(task_id);
       return { next, webhook, behind: true };
     }
+    if (next) await startHandedOver(next);
     if (end.status === 'failed') halt(task_id);
     await Promise.all([workspaces.remove(task_id), ...(definition_hash ? [endSession(task_id, definition_hash)] : [])]);
     return { next, webhook };

@@ -127,7 +127,7 @@ async function storeFacts(
 }
 
 function conversation(messages: readonly TranscriptMessage[]): TranscriptMessage {
-  const conversation_messages = messages.filter(({ kind }) => kind === 'prompt' || kind === 'reply' || kind === 'result');
+  const conversation_messages = messages.filter(({ kind }) => ['prompt', 'steer', 'reply', 'result'].includes(kind));
   const content = conversation_messages
     .map(({ role, content }) => `${role}: ${content}`)
     .join('\n\n')

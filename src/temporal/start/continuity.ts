@@ -8,7 +8,7 @@ import type { Engine } from '../client/engine.ts';
 import { toRunRules } from '../names.ts';
 import type { Settle } from './settle.ts';
 
-interface ContinuityPorts {
+export interface ContinuityPorts {
   store: Pick<Store, 'tasks' | 'continuity'>;
   engine: Engine;
   settle: Settle;

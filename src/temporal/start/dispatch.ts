@@ -23,10 +23,14 @@ import { type Begins, newTask, type PromptOrder } from './new-task.ts';
 import type { Accepted, Dispatch, ForkOrder, Prepared, SeparateOrder, TaskOrder } from './orders.ts';
 import type { Settle } from './settle.ts';
 import type { Starts } from './starts.ts';
+import { createSteering, type Sent } from './steer.ts';
 
 export interface DispatchOptions {
   admitTask: AdmitTask;
-  store: Pick<Store, 'attachments' | 'snapshot' | 'tasks' | 'continuity' | 'definitions' | 'forks' | 'workflows' | 'providers'>;
+  store: Pick<
+    Store,
+    'attachments' | 'messages' | 'snapshot' | 'tasks' | 'continuity' | 'definitions' | 'forks' | 'workflows' | 'providers'
+  >;
   engine: Engine;
   bus: Pick<EventBus, 'halt'>;
   starts: Starts;
@@ -161,7 +165,8 @@ export function createDispatch({
   async function launch(order: TaskOrder<PromptOrder>, begins: Begins, snapshot: Snapshot): Promise<Accepted> {
     await admitCaps(order, snapshot);
     const { workflow, caps } = snapshot;
-    const task = newTask(order, { ...begins, on_busy: workflow.on_busy });
+    const default_on_busy = workflow.on_busy === 'steer' ? 'enqueue' : workflow.on_busy;
+    const task = newTask(order, { ...begins, on_busy: default_on_busy });
     const created = await create(task, order.requested_at);
     if (!created) throw refusal(workflow.status);
     await start(order, begins, created);
@@ -203,6 +208,17 @@ export function createDispatch({
     return ready;
   }
 
+  const admitOrder = async (definition: Definition, order: PromptOrder): Promise<void> => {
+    for (const text of [toPromptText(order), ...(await textsToAdmit(store, definition, order.attachments))])
+      await admit(definition, text, order.owner);
+  };
+
+  async function startRun(order: TaskOrder<PromptOrder>, snapshot: Snapshot): Promise<Accepted> {
+    const definition = pinDefinition(snapshot, order);
+    await admitOrder(definition, order);
+    return launch(order, { definition, config: buildConfig(snapshot, definition) }, snapshot);
+  }
+
   return {
     ...queue,
     halt,
@@ -212,10 +228,16 @@ export function createDispatch({
     },
     prompt: runInTurn<PromptOrder, Accepted>(async (order) => {
       const snapshot = await getSnapshot(order);
-      const definition = pinDefinition(snapshot, order);
-      for (const text of [toPromptText(order), ...(await textsToAdmit(store, definition, order.attachments))])
-        await admit(definition, text, order.owner);
-      return launch(order, { definition, config: buildConfig(snapshot, definition) }, snapshot);
+      return startRun(order, snapshot);
+    }),
+    send: runInTurn<PromptOrder, Sent>(async (order) => {
+      const snapshot = await getSnapshot(order);
+      const { status, on_busy } = snapshot.workflow;
+      if ((order.on_busy ?? on_busy) !== 'steer') return { started: await startRun(order, snapshot) };
+      if (status === 'inactive') throw refusal(status);
+      const sent = await createSteering({ store, admitOrder, startRun: (given) => startRun(given, snapshot) })(order, snapshot);
+      if ('steered' in sent) starts.endTurn(order.task_id);
+      return sent;
     }),
     fork: runInTurn<ForkOrder, Accepted>(async (order) => {
       const place = placeFork(order);
@@ -249,7 +271,10 @@ function toLabels(
   return { owner, principal, trigger, agent: agent.name, workflow: workflow.title ?? workflow_id, workflow_id, model };
 }
 
-const toPromptText = ({ prompt }: { prompt: string }): TextToAdmit => ({ path: 'prompt', text: prompt });
+const toPromptText = ({ prompt, receipt }: Pick<PromptOrder, 'prompt' | 'receipt'>): TextToAdmit => ({
+  path: receipt ? 'message' : 'prompt',
+  text: prompt,
+});
 
 const EVALUATION = 'evaluation';
 

@@ -107,8 +107,8 @@ async function loadState({ forks }: Pick<Store, 'forks'>, { source, from_step }:
   const steps = await forks.steps(source.id);
   if (!steps.some(({ step }) => step === from_step))
     throw unprocessable([{ path: 'from_step', message: noStep(steps.at(-1)?.step) }], 'no_such_step');
-  const calls = new Map(steps.map(({ step, calls }) => [step, calls]));
-  return rebuildLoopState(from_step, settings, (step) => calls.get(step)!);
+  const by_number = new Map(steps.map((step) => [step.step, step]));
+  return rebuildLoopState(from_step, settings, (step) => by_number.get(step)!);
 }
 
 async function forkDefinition({ forks }: Pick<Store, 'forks'>, { source, changes }: ForkAt, original: Definition) {

@@ -5,7 +5,7 @@ import type { Evaluated, Seed } from '../../store/runs/forks.ts';
 import type { NewTask, TurnPlace } from '../../store/runs/new-task.ts';
 import type { AskedOfRun } from '../../store/runs/pin.ts';
 
-export interface PromptOrder extends AskedOfRun, Pick<NewTask, 'prompt_parts' | 'attachments' | 'turn'> {
+export interface PromptOrder extends AskedOfRun, Pick<NewTask, 'prompt_parts' | 'attachments' | 'turn' | 'receipt'> {
   /** The id of the task, if the request provides one. An existing task with this id counts as this one. */
   task_id?: string | undefined;
   workflow_id: string;
@@ -61,6 +61,7 @@ export function newTask(
     prompt_parts: order.prompt_parts,
     attachments: order.attachments,
     turn: order.turn,
+    receipt: order.receipt,
     place: toPlace(order),
     owner,
     owner_login,

@@ -5,10 +5,12 @@ import type { RunLabels } from '../client/run-labels.ts';
 import type { RunInput } from '../names.ts';
 import type { ForkAt } from './fork.ts';
 import type { PromptOrder } from './new-task.ts';
+import type { Sent } from './steer.ts';
+
 /** A run that is to begin at a step of another run. */
 export type ForkOrder = Omit<
   PromptOrder,
-  'prompt' | 'prompt_parts' | 'attachments' | 'turn' | keyof AskedOfRun | 'trigger' | 'scheduled_agent_id' | 'due_at'
+  'prompt' | 'prompt_parts' | 'attachments' | 'turn' | 'receipt' | keyof AskedOfRun | 'trigger' | 'scheduled_agent_id' | 'due_at'
 > &
   ForkAt;
 
@@ -50,6 +52,8 @@ export type TaskOrder<O> = O & { task_id: string; requested_at: Date };
 export interface Dispatch {
   /** Writes a task of the owner's workflow and starts its run. If the engine is unreachable, nothing is left behind. */
   prompt(order: PromptOrder): Promise<Accepted>;
+  /** Like `prompt`, but with `steer` as policy, the run in progress reads the prompt at its next step; it is then a message that waits. */
+  send(order: PromptOrder): Promise<Sent>;
   /** Writes a task that forks another run at one of its steps, and starts it like the task of a prompt. */
   fork(order: ForkOrder): Promise<Accepted>;
   /** Writes a task of an evaluation, once. Its run is started by the evaluation. */

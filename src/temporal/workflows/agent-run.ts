@@ -156,7 +156,8 @@ const orLater = <T>(briefly: () => Promise<T>, runLater: () => Promise<T>): Prom
     return runLater();
   });
 
-const isBrief = (calls: ExchangeResult): boolean => calls !== 'repair' && calls.length > 0 && calls.every((call) => call.brief);
+const isBrief = (calls: ExchangeResult): boolean =>
+  typeof calls !== 'string' && calls.length > 0 && calls.every((call) => call.brief);
 
 const isFinal = (error: unknown): boolean =>
   error instanceof ActivityFailure && error.cause instanceof ApplicationFailure && error.cause.nonRetryable === true;

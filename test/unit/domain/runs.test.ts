@@ -281,7 +281,8 @@ describe('a fork', () => {
   it('begins with the state that the loop had before its step', async () => {
     const calls = (...ids: string[]) => ids.map((call_id) => ({ call_id, name: 'x' }));
     const steps: Record<number, ReturnType<typeof calls>> = { 1: calls('a', 'b'), 2: calls('c', 'd'), 3: calls('e') };
-    const stateAt = (step: number, max_turns = 3) => rebuildLoopState(step, { max_turns }, (at) => steps[at] ?? []);
+    const stateAt = (step: number, max_turns = 3) =>
+      rebuildLoopState(step, { max_turns }, (at) => ({ calls: steps[at] ?? [], rejected: false }));
     expect(await stateAt(0)).toEqual(START);
     expect(await stateAt(1)).toEqual(START);
     expect(await stateAt(2)).toEqual({ step: 2, turns: 2, denied: [], denied_rounds: 0 });

@@ -31,6 +31,7 @@ import { getContextWindow, getRuntimeOptions, windowKeeper } from '../runtime-op
 import { createTokenOpener } from '../tool-tokens.ts';
 import { contextPorts, knowingPorts } from './context.ts';
 import { createEvaluationCheck, graderCaller } from './graders.ts';
+import { handedOverStarter } from './handed-over.ts';
 import { createFileKeeper } from './kept-files.ts';
 import { parkBehind, parkEnd } from './parking.ts';
 import { runSecrets } from './secrets.ts';
@@ -176,6 +177,7 @@ export async function createActivityPorts(
     parkBehind: parkBehind(core),
     doubtCalls: store.continuity.doubtCalls,
     parkEnd: parkEnd(core),
+    startHandedOver: handedOverStarter({ store, engine, settle, definition, log: core.log }),
     halt: bus.halt,
     nudge: (task_id, call_id) => engine.decide(task_id, call_id),
     async reconcile() {

@@ -2,9 +2,9 @@ import { getAskedModel, isVendor, type OfferedTool } from '../../../domain/defin
 import { applyFallback, findReturn, formatPlace, toPlace } from '../../../domain/fallback.ts';
 import { buildThreadTranscript } from '../../../domain/thread.ts';
 import type { TranscriptMessage } from '../../../domain/transcript.ts';
-import { DENIAL, formatReminder, REMINDER_POSITION } from '../../../domain/transcript.ts';
+import { DENIAL, formatReminder, REMINDER_POSITION, STEER_POSITION, type SteerExtra } from '../../../domain/transcript.ts';
 import { createTaskEvents, DEFAULT_MODEL, type NewEvent } from '../../../events/task-events.ts';
-import type { PublishedTexts } from '../../../store/runs/runs.ts';
+import type { PublishedTexts, WaitingMessage } from '../../../store/runs/runs.ts';
 import { retryWhileDown, staleAttempt } from '../attempt.ts';
 import { type Context, loadContext } from '../context.ts';
 import { listStartEvents } from '../offered.ts';
@@ -40,7 +40,8 @@ export async function beginStep(work: ExchangeAttempt, outer: AbortSignal): Prom
   const context = first ? await loadContext(ports, run, definition) : NOTHING;
   const own_tools = first ? await buildKnownTools(work, outer) : null;
   const { messages, events } = buildOpening(work, context);
-  const opening = { messages, events: own_tools ? [...events, ...listStartEvents(work, own_tools)] : events };
+  const taken = run.waiting_messages.map(({ id }) => id);
+  const opening = { messages, taken, events: own_tools ? [...events, ...listStartEvents(work, own_tools)] : events };
   const takeover = new AbortController();
   const signal = AbortSignal.any([outer, takeover.signal]);
   /** The number of the last event of this attempt. */
@@ -95,7 +96,7 @@ async function buildKnownTools({ ports, run, definition }: ExchangeAttempt, sign
 /** Claims the step for this attempt. Returns the number of its last event; null if another attempt was quicker. */
 function claimStep(
   { ports, run, pinned, definition, order, position }: ExchangeAttempt,
-  opening: Context,
+  opening: Context & { taken: string[] },
   takeover: AbortController,
 ) {
   const { step, turns, denied } = order;
@@ -138,6 +139,12 @@ function buildOpening({ ports, run, pinned, position, definition, order }: Excha
     messages.push({ ...blank, step: order.step - 1, position: REMINDER_POSITION, role: 'user', kind: 'reminder', content });
     events.push(log('goal_reminder', content));
   }
+  const steers = buildSteers(run, order.step);
+  messages.push(...steers);
+  for (const { content, extra } of steers) {
+    const { message_id } = extra as SteerExtra;
+    events.push(message('user', content, { step: order.step, kind: 'steer', message_id }));
+  }
   if (run.status !== 'running' && run.messages.length > 0) events.push(status('running', order.turns));
   if (run.attempts > 0)
     events.push(log('attempt_reset', 'The step is repeated, and its unfinished text is dropped', { step: order.step }));
@@ -148,4 +155,15 @@ function buildOpening({ ports, run, pinned, position, definition, order }: Excha
   }
   events.push(log('model_call', definition.model ?? DEFAULT_MODEL, { step: order.step }));
   return { messages, events };
+}
+
+/** Returns the messages that wait for the run as those of its transcript that come before a step: after what is there already. */
+function buildSteers({ messages, waiting_messages }: ExchangeAttempt['run'], step: number): TranscriptMessage[] {
+  const first = STEER_POSITION + messages.filter((message) => message.kind === 'steer' && message.step === step - 1).length;
+  return waiting_messages.map((waiting, index) => toSteer(waiting, { step: step - 1, position: first + index }));
+}
+
+function toSteer({ id, content, attachments }: WaitingMessage, place: { step: number; position: number }): TranscriptMessage {
+  const extra: SteerExtra = { message_id: id, ...(attachments ? { attachments } : {}) };
+  return { ...place, role: 'user', kind: 'steer', content, tool_calls: null, call_id: null, extra };
 }

@@ -18,8 +18,8 @@ import { toProviderCallEvents } from '../made-there.ts';
 import { type ExchangeAttempt, settleReservation } from './attempt.ts';
 
 /**
- * Returns the calls of a recorded reply. A reply that a guardrail withheld ends the run, and so does an answer that was rejected
- * after its repair.
+ * Returns the calls of a recorded reply, or why the model is asked again after an answer. A reply that a guardrail withheld ends the run,
+ * and so does an answer that was rejected after its repair.
  */
 export function getRecordedCalls({ messages, calls }: Pick<OpenRun, 'messages' | 'calls'>, step: number): ExchangeResult {
   const findMessage = (kind: TranscriptMessage['kind']) =>
@@ -28,7 +28,8 @@ export function getRecordedCalls({ messages, calls }: Pick<OpenRun, 'messages' |
   if (withheld) throw ApplicationFailure.nonRetryable(withheld.content, 'guardrail_blocked');
   const invalid = findMessage('invalid');
   if (invalid) throw ApplicationFailure.nonRetryable(invalid.content, 'output_invalid');
-  return findMessage('repair') ? 'repair' : calls;
+  if (findMessage('repair')) return 'repair';
+  return calls.length === 0 && findMessage('steer') ? 'steered' : calls;
 }
 
 export interface ModelAnswer {
@@ -47,9 +48,9 @@ export async function recordReply(work: ExchangeAttempt, answer: ModelAnswer, si
   const first = await retryWhileDown(recording, signal);
   // The database was restored to an earlier state while the text was published, so readers have text that is not on record.
   const recordAgain = () => ports.runs.record(run, { ...entry, published: null, events: [...resent, ...entry.events] });
-  const is_recorded = (first === 'text_differs' ? await retryWhileDown(recordAgain, signal) : first) === true;
-  if (settleReservation(work, is_recorded))
-    return getRecordedCalls({ messages: entry.messages, calls: planned_calls }, order.step);
+  const outcome = first === 'text_differs' ? await retryWhileDown(recordAgain, signal) : first;
+  if (settleReservation(work, outcome === true || outcome === 'steered'))
+    return outcome === 'steered' ? outcome : getRecordedCalls({ messages: entry.messages, calls: planned_calls }, order.step);
   const now = await retryWhileDown(() => ports.runs.open(run.task_id, order.step), signal);
   if (!now?.recorded) throw staleAttempt();
   return getRecordedCalls(now, order.step);
