@@ -17,10 +17,9 @@ it('draws times in one place, so that each has its zone', () => {
 });
 
 it('lets records be chosen with pickers alone, so that each offers to make another', () => {
-  // Sessions of a chat are made by talking, and the filters above lists look for what is there.
+  // The filters above lists look for what is there.
   const allowed = [
     'resources/pickers.tsx',
-    'chat/chat.tsx',
     'resources/pages.tsx',
     'runs/task-filters.tsx',
     'inbox/inbox-page.tsx',

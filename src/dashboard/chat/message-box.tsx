@@ -61,7 +61,7 @@ export function MessageBox({ typed: { text, setText, files }, outbox, active_tas
         title={refusal ?? 'Enter sends. Shift+Enter starts a new line.'}
         variant="unstyled"
         autosize
-        minRows={2}
+        minRows={1}
         maxRows={10}
         value={text}
         onChange={(event) => setText(event.currentTarget.value)}

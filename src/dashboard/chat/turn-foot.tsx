@@ -41,7 +41,7 @@ export function TurnFoot({ task, run, status, versions }: FootProps) {
         <span className="chat-figures">
           {task.elapsed_seconds !== null && <span>{formatDuration(task.elapsed_seconds * 1000)}</span>}
           <span>
-            <RunCost usage={usage} />
+            cost <RunCost usage={usage} />
           </span>
           <span>{formatNumber(usage.total_in + usage.total_out)} tokens</span>
           <Anchor component={Link} to={`/tasks/${task.id}`} underline="always">

@@ -95,7 +95,7 @@ function TurnBody({ task, run, status, versions, receipts }: BodyProps) {
       <Todos task_id={task.id} calls={calls} />
       {run.blocks.map((block, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: blocks are only appended
-        <TurnBlock key={index} block={block} />
+        <TurnBlock key={index} block={block} waits={status === 'waiting'} />
       ))}
       {run.partial && (
         <article className="cursor" aria-label="Reply in progress" aria-busy="true">
@@ -112,7 +112,13 @@ function TurnBody({ task, run, status, versions, receipts }: BodyProps) {
   );
 }
 
-function TurnBlock({ block }: { block: Block }) {
+/** The notes that a conversation shows in another way: the switch of versions stands for a fork. */
+const NOT_SHOWN = ['forked'];
+
+function TurnBlock({ block, waits }: { block: Block; waits: boolean }) {
+  if (block.kind === 'note' && NOT_SHOWN.includes(block.event)) return null;
+  // The decision that it waits for has its name and arguments.
+  if (block.kind === 'call' && waits && block.state.startsWith('waiting')) return null;
   if (block.kind === 'text' && block.role !== 'assistant')
     return (
       <div className="chat-said">

@@ -1,4 +1,5 @@
-import { useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
+import { useSession } from '../api/context.tsx';
 import { useDraft, useKeptDraft } from '../ui/draft.tsx';
 import { usePromptFiles } from '../workflows/prompt-files.tsx';
 import type { Outbox, Sending } from './outbox.ts';
@@ -7,7 +8,8 @@ export type Typed = ReturnType<typeof useTyped>;
 
 /** Holds the next message. Its text is kept as a draft of the thread, with the messages that are not accepted yet. */
 export function useTyped(thread_id: string | null, outbox: Outbox) {
-  const draft = useDraft<string>(`chat:${thread_id ?? 'new'}`);
+  const draft = useDraft<string>(placeOf(thread_id));
+  useMoved(thread_id);
   const [text, setText] = useState(draft.restored?.typed ?? '');
   const files = usePromptFiles([]);
   const unsent = outbox.sending.filter(({ id }) => id === null).map((one) => one.text);
@@ -24,4 +26,15 @@ export function useTyped(thread_id: string | null, outbox: Outbox) {
       files.take(one.files);
     },
   };
+}
+
+const placeOf = (thread_id: string | null) => `chat:${thread_id ?? 'new'}`;
+
+/** Removes the draft of a new conversation once it has begun: what is typed further belongs to its thread. */
+function useMoved(thread_id: string | null): void {
+  const { session } = useSession();
+  const began_here = useRef(thread_id === null).current;
+  useEffect(() => {
+    if (began_here && thread_id !== null) session.drafts.write(placeOf(null), null);
+  }, [began_here, thread_id, session]);
 }

@@ -120,21 +120,15 @@ function applyEvent(run: LiveRun, event: RunEvent): void {
 type Message = Extract<RunEvent, { type: 'message' }>['data'];
 
 function applyMessage(run: LiveRun, message: Message): void {
-  const { role, content, reasoning, call_id = '', tool_calls = [] } = message;
+  const { role, content, reasoning, call_id = '', tool_calls = [], step, message_id } = message;
   if (role === 'tool') {
     change(run, call_id, { result: content });
     return;
   }
   if (role === 'assistant') run.partial = '';
   if (reasoning) run.blocks.push({ kind: 'reasoning', text: reasoning });
-  if (content) run.blocks.push({ kind: 'text', role, text: content, ...(role === 'user' && toPlace(message)) });
+  if (content) run.blocks.push({ kind: 'text', role, text: content, ...(role === 'user' && { step, message_id }) });
   for (const call of tool_calls) addCall(run, call);
-}
-
-/** Returns where a message of a person entered the run. */
-function toPlace(message: Message): Pick<TextBlock, 'step' | 'message_id'> {
-  const { step, message_id } = message as Message & { message_id?: string };
-  return { step, message_id };
 }
 
 function addCall(run: LiveRun, { call_id, name, arguments: args }: Pick<CallBlock, 'call_id' | 'name' | 'arguments'>): void {
@@ -189,6 +183,8 @@ const NOTES: LogName[] = [
   'knowledge_loaded',
   'forked',
   'tools_not_offered',
+  'message_passed_on',
+  'message_refused',
 ];
 
 /** Log events that the conversation shows in another way, or not at all. */
@@ -206,6 +202,8 @@ const NOT_NOTES: LogName[] = [
   'client_call_requested',
   'client_call_answered',
   'question_asked',
+  'message_waiting',
+  'message_withdrawn',
   'mcp_connected',
   'progress',
   'completed',
