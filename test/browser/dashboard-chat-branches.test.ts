@@ -1,8 +1,8 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { axe, describeInBrowser, it } from '../support/browser/browser.ts';
+import { describeInBrowser, it } from '../support/browser/browser.ts';
 import { messages, said, say, settled, turn } from '../support/browser/chat.ts';
-import { signInAsAlice } from '../support/browser/dashboard.ts';
+import { faultsOf, signInAsAlice } from '../support/browser/dashboard.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { says } from '../support/peers/model-server.ts';
 
@@ -42,7 +42,7 @@ describeInBrowser('the versions of a turn', () => {
     await versions.getByText('2/2').waitFor();
     expect(lastSent()).toEqual(expect.arrayContaining(['Which colour?', 'Red.', 'Which size?']));
     expect(lastSent()).not.toContain('Small.');
-    expect(await axe(page)).toEqual([]);
+    expect(await faultsOf(page)).toEqual([]);
     await button(page, 'Previous version').click();
     await said(page, 'Small.');
     await versions.getByText('1/2').waitFor();

@@ -66,7 +66,7 @@ describeInBrowser('a conversation', () => {
     await settled(page);
     const isAtEnd = () => page.evaluate('document.documentElement.scrollHeight - innerHeight - scrollY <= 4');
     await expect.poll(isAtEnd).toBe(true);
-    here.model.script(says(`begin ${LONG}`, { until: held.promise }));
+    here.model.script(says(`begin\n\n${LONG}`, { until: held.promise }));
     await say(page, 'Again.');
     await turn(page, 2).getByText('begin').waitFor();
     await page.mouse.move(640, 300);

@@ -61,7 +61,8 @@ it('guards every form and field that holds text', () => {
     'shell/sign-in.tsx',
     'transfer/transfer.tsx',
     'ui/filter-bar.tsx',
-    // The state of these is guarded where it is held: in form.tsx, make-page.tsx and bench.tsx.
+    // The state of these is guarded where it is held: in use-typed.ts, form.tsx, make-page.tsx and bench.tsx.
+    'chat/message-box.tsx',
     'resources/controls.tsx',
     'resources/guarded-tools.tsx',
     'resources/model-name.tsx',

@@ -4,7 +4,7 @@ import { providers } from '../../src/contracts/providers.ts';
 import { CARDS, toEndpoint } from '../../src/dashboard/make/cards.ts';
 import { createMaker, type Service, type Step } from '../../src/dashboard/make/make.ts';
 import { buildSteps } from '../../src/dashboard/make/steps.ts';
-import { closeScreens, openScreens, readButtons, readLinks, toText } from '../support/browser/rendered.ts';
+import { closeScreens, openScreens, readLinks, toText } from '../support/browser/rendered.ts';
 
 let the: Awaited<ReturnType<typeof openScreens>>;
 beforeAll(async () => {

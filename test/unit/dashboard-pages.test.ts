@@ -357,11 +357,12 @@ describe('the page of a workflow', () => {
   it('asks what to do with a prompt only while a run is in progress, and names what happens otherwise', () => {
     const options = (html: string) => [...html.matchAll(/<option[^>]*>([^<]*)</g)].map(([, option]) => option);
     for (const status of ['running', 'waiting'])
-      expect(options(form({ status })).slice(-4)).toEqual([
+      expect(options(form({ status })).slice(-5)).toEqual([
         'refuse the prompt',
         'queue the prompt',
         'refuse the prompt',
         'halt the run',
+        'let the run read it',
       ]);
     for (const status of ['active', 'completed', 'failed', 'halted'])
       expect(options(form({ status }))).not.toContain('halt the run');

@@ -129,7 +129,7 @@ function Attach({ add, uploading, needs }: Pick<Files, 'add' | 'uploading' | 'ne
           aria-label="Attach files"
           title="Attach files: images, PDF and text. You can also paste or drop them."
           loading={uploading > 0}
-          data-needs={needs}
+          data-needs={needs ?? undefined}
           onClick={onClick}
         >
           <Paperclip size={17} aria-hidden />
@@ -147,8 +147,8 @@ function Stop({ task_id }: { task_id: Task['id'] }) {
       color="red"
       variant="default"
       loading={stop.isPending}
-      disabled={stop.isSuccess}
       data-needs={stop.needs}
+      disabled={stop.isSuccess}
       title={stop.error?.message ?? 'Stop this turn; it keeps its text'}
       onClick={() => stop.mutate({ params: { id: task_id } })}
     >

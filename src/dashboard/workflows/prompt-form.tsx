@@ -13,7 +13,12 @@ import { Failure } from '../ui/states.tsx';
 import { isUnsent } from '../ui/unsaved.tsx';
 import { PromptFiles, usePromptFiles } from './prompt-files.tsx';
 
-const BUSY = { enqueue: 'queue the prompt', reject: 'refuse the prompt', interrupt: 'halt the run' };
+const BUSY = {
+  enqueue: 'queue the prompt',
+  reject: 'refuse the prompt',
+  interrupt: 'halt the run',
+  steer: 'let the run read it',
+};
 
 const NO_FILES: readonly Attachment[] = [];
 
