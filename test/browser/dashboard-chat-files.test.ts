@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { describeInBrowser, it } from '../support/browser/browser.ts';
+import { describeInBrowser, it, long } from '../support/browser/browser.ts';
 import { messageBox, messages, said, say, settled, turn } from '../support/browser/chat.ts';
 import { signInAsAlice } from '../support/browser/dashboard.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
@@ -81,6 +81,30 @@ describeInBrowser('a conversation', () => {
     await expect.poll(isAtEnd).toBe(true);
     await button(page, 'To the newest').waitFor({ state: 'detached' });
   });
+
+  long(
+    'reads earlier turns as the reader comes to them',
+    async ({ page }) => {
+      const thread_id = (await here.alice.ok(here.alice.post('/api/threads', { agent_id }))).id;
+      const send = (number: number) =>
+        here.alice.ok(here.alice.post(`/api/threads/${thread_id}/messages`, { message: `No. ${number}` }));
+      here.model.always(says('Noted.'));
+      // One more than are read at once.
+      for (let number = 1; number <= 50; number += 1) await send(number);
+      await here.ended((await send(51)).id, 120_000);
+      await signInAsAlice(page, `${here.url}/dashboard/chat/${thread_id}`);
+      await said(page, 'No. 51');
+      expect(await messages(page).getByText('No. 1', { exact: true }).count()).toBe(0);
+      await page.mouse.move(640, 300);
+      await expect
+        .poll(async () => {
+          await page.mouse.wheel(0, -3000);
+          return messages(page).getByText('No. 1', { exact: true }).count();
+        })
+        .toBe(1);
+    },
+    180_000,
+  );
 
   it('has each message, answer and block of code copied by a button', async ({ page, context }) => {
     await context.grantPermissions(['clipboard-read', 'clipboard-write']);

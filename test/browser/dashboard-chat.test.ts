@@ -170,6 +170,10 @@ describeInBrowser('the chat', () => {
       .getByText(/the key has expired/)
       .waitFor();
     expect(await messageBox(page).inputValue()).toBe('Half a mess');
+    here.model.script(says('Better.'));
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await said(page, 'Better.');
+    await page.getByRole('alert').waitFor({ state: 'detached' });
   });
 
   it('shows another person nothing but that the thread is not theirs', async ({ page, troubles }) => {

@@ -4,7 +4,7 @@ import { type ClipboardEvent, type FormEvent, type KeyboardEvent, useRef, useSta
 import { type Task, tasks } from '../../contracts/tasks.ts';
 import { useRefusal } from '../api/may.ts';
 import { useAct } from '../api/queries.ts';
-import { Failure } from '../ui/states.tsx';
+import { Failure, FailureBelow } from '../ui/states.tsx';
 import { SteadyButton } from '../ui/steady-button.tsx';
 import type { Outbox, WhenBusy } from './outbox.ts';
 import type { Typed } from './use-typed.ts';
@@ -143,16 +143,18 @@ function Attach({ add, uploading, needs }: Pick<Files, 'add' | 'uploading' | 'ne
 function Stop({ task_id }: { task_id: Task['id'] }) {
   const stop = useAct(tasks.stop);
   return (
-    <Button
-      color="red"
-      variant="default"
-      loading={stop.isPending}
-      data-needs={stop.needs}
-      disabled={stop.isSuccess}
-      title={stop.error?.message ?? 'Stop this turn; it keeps its text'}
-      onClick={() => stop.mutate({ params: { id: task_id } })}
-    >
-      {stop.isSuccess ? 'Stopping' : 'Stop'}
-    </Button>
+    <>
+      <Button
+        color="red"
+        variant="default"
+        loading={stop.isPending}
+        data-needs={stop.needs}
+        disabled={stop.isSuccess}
+        onClick={() => stop.mutate({ params: { id: task_id } })}
+      >
+        {stop.isSuccess ? 'Stopping' : 'Stop'}
+      </Button>
+      <FailureBelow problem={stop.error} />
+    </>
   );
 }

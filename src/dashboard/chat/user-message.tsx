@@ -1,5 +1,5 @@
 import { Button, Group, Stack, Textarea } from '@mantine/core';
-import { type FormEvent, type KeyboardEvent, useState } from 'react';
+import { type FormEvent, type KeyboardEvent, useEffect, useRef, useState } from 'react';
 import { type Task, tasks } from '../../contracts/tasks.ts';
 import { isTerminal } from '../../domain/statuses.ts';
 import { useAct } from '../api/queries.ts';
@@ -11,7 +11,11 @@ import { areEdits, VersionSwitch, type Versions } from './versions.tsx';
 
 /** What was said at the beginning of a turn. Its author can say it otherwise, which makes another version of the turn. */
 export function Spoken({ task, versions }: { task: Task; versions: Versions }) {
-  const [editing, setEditing] = useState(false);
+  const [editing, setEditing] = useState<boolean | null>(null);
+  const button = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    if (editing === false) button.current?.focus();
+  }, [editing]);
   if (editing) return <Edit task={task} close={() => setEditing(false)} />;
   const may_edit = isTerminal(task.status) && versions.refusal === null;
   return (
@@ -29,7 +33,7 @@ export function Spoken({ task, versions }: { task: Task; versions: Versions }) {
         {areEdits(versions) && <VersionSwitch task={task} versions={versions} />}
         <Copy text={task.prompt} what="your message" />
         {may_edit && (
-          <button type="button" className="copy" aria-label="Edit your message" onClick={() => setEditing(true)}>
+          <button ref={button} type="button" className="copy" aria-label="Edit your message" onClick={() => setEditing(true)}>
             Edit
           </button>
         )}
