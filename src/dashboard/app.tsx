@@ -80,6 +80,12 @@ function ChatWithAgent() {
   return <Navigate to={`/chat?agent_id=${agent_id}`} replace />;
 }
 
+/** Leads from the former address of a session to its thread, which has the same id. */
+function FormerSession() {
+  const { session_id } = useParams();
+  return <Navigate to={`/chat/${session_id}`} replace />;
+}
+
 function Screens() {
   return (
     <Routes>
@@ -98,6 +104,7 @@ function Screens() {
       <Route path="/datasets/:id/runs/:run_id" element={<EvaluationPage />} />
       <Route path="/chat" element={<Chat />} />
       <Route path="/chat/:thread_id" element={<Chat />} />
+      <Route path="/chat/:agent_id/:session_id" element={<FormerSession />} />
       <Route path="/agents/:agent_id/chat" element={<ChatWithAgent />} />
       <Route path="/audit" element={<Audit />} />
       <Route path="/system" element={<System />} />

@@ -18,12 +18,7 @@ it('draws times in one place, so that each has its zone', () => {
 
 it('lets records be chosen with pickers alone, so that each offers to make another', () => {
   // The filters above lists look for what is there.
-  const allowed = [
-    'resources/pickers.tsx',
-    'resources/pages.tsx',
-    'runs/task-filters.tsx',
-    'inbox/inbox-page.tsx',
-  ];
+  const allowed = ['resources/pickers.tsx', 'resources/pages.tsx', 'runs/task-filters.tsx', 'inbox/inbox-page.tsx'];
   expect(using(/<(?:Multi)?Select\b/, ...allowed)).toEqual([]);
   expect(
     using(
@@ -61,7 +56,7 @@ it('guards every form and field that holds text', () => {
     'shell/sign-in.tsx',
     'transfer/transfer.tsx',
     'ui/filter-bar.tsx',
-    // The state of these is guarded where it is held: in use-typed.ts, form.tsx, make-page.tsx and bench.tsx.
+    // The state of these is guarded where it is held: in use-composer.ts, form.tsx, make-page.tsx and bench.tsx.
     'chat/message-box.tsx',
     'resources/controls.tsx',
     'resources/guarded-tools.tsx',

@@ -1,14 +1,14 @@
 import { Button, Text } from '@mantine/core';
 import { ArrowDown } from 'lucide-react';
-import { type DragEvent, useRef, useState } from 'react';
+import { type DragEvent, useState } from 'react';
 import type { Thread } from '../../contracts/threads.ts';
 import { Loaded } from '../ui/states.tsx';
 import { MessageBox } from './message-box.tsx';
-import { OnItsWay } from './on-its-way.tsx';
 import type { Outbox, Sending } from './outbox.ts';
-import { Said } from './said.tsx';
+import { OutgoingMessage } from './outgoing-message.tsx';
+import { TurnList } from './turn-list.tsx';
+import { useComposer } from './use-composer.ts';
 import { useNewest } from './use-newest.ts';
-import { useTyped } from './use-typed.ts';
 
 interface ConversationProps {
   /** Null: the first message begins the thread. */
@@ -21,18 +21,17 @@ interface ConversationProps {
 
 /** The messages of a thread and the box for the next one. Files can be dropped anywhere. */
 export function Conversation({ thread_id, thread, outbox, lacks }: ConversationProps) {
-  const typed = useTyped(thread_id, outbox);
-  const log = useRef<HTMLDivElement>(null);
-  const newest = useNewest(log);
-  const { dropping, ...drop } = useDrop(typed.files.add);
+  const composer = useComposer(thread_id, outbox);
+  const newest = useNewest();
+  const { dropping, ...drop } = useDrop(composer.files.add);
   return (
     <div className="chat-main" data-dropping={dropping} {...drop}>
-      <div ref={log} className="chat-log" role="log" aria-label="Messages">
+      <div className="chat-log" role="log" aria-label="Messages">
         {thread_id === null ? (
-          <NotBegun outbox={outbox} edit={typed.edit} />
+          <FirstMessages outbox={outbox} edit={composer.edit} />
         ) : (
           <Loaded query={{ data: thread, error: null, refetch() {} }} what="Loading the conversation">
-            {(known) => <Said thread={known} outbox={outbox} edit={typed.edit} />}
+            {(known) => <TurnList thread={known} outbox={outbox} edit={composer.edit} />}
           </Loaded>
         )}
       </div>
@@ -48,7 +47,7 @@ export function Conversation({ thread_id, thread, outbox, lacks }: ConversationP
           </Button>
         )}
         <MessageBox
-          typed={typed}
+          composer={composer}
           outbox={outbox}
           active_task_id={thread?.active_task_id ?? null}
           lacks={lacks}
@@ -59,9 +58,9 @@ export function Conversation({ thread_id, thread, outbox, lacks }: ConversationP
   );
 }
 
-function NotBegun({ outbox, edit }: { outbox: Outbox; edit(one: Sending): void }) {
+function FirstMessages({ outbox, edit }: { outbox: Outbox; edit(one: Sending): void }) {
   if (outbox.sending.length === 0) return <Text c="dimmed">No messages yet. Type one below.</Text>;
-  return outbox.sending.map((one) => <OnItsWay key={one.key} one={one} outbox={outbox} edit={edit} />);
+  return outbox.sending.map((one) => <OutgoingMessage key={one.key} one={one} outbox={outbox} edit={edit} />);
 }
 
 const hasFiles = ({ dataTransfer }: DragEvent) => dataTransfer.types.includes('Files');

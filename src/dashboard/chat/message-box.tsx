@@ -7,16 +7,16 @@ import { useAct } from '../api/queries.ts';
 import { Failure, FailureBelow } from '../ui/states.tsx';
 import { SteadyButton } from '../ui/steady-button.tsx';
 import type { Outbox, WhenBusy } from './outbox.ts';
-import type { Typed } from './use-typed.ts';
+import type { Composer } from './use-composer.ts';
 
 const WHEN_BUSY: { value: WhenBusy; label: string }[] = [
-  { value: 'steer', label: 'Steer: read at the next step' },
-  { value: 'enqueue', label: 'Queue: the next turn' },
-  { value: 'interrupt', label: 'Interrupt: stop, then answer' },
+  { value: 'steer', label: 'Steer: next step' },
+  { value: 'enqueue', label: 'Queue: next turn' },
+  { value: 'interrupt', label: 'Interrupt now' },
 ];
 
 interface BoxProps {
-  typed: Typed;
+  composer: Composer;
   outbox: Outbox;
   /** The turn in progress. */
   active_task_id: string | null;
@@ -26,7 +26,7 @@ interface BoxProps {
 }
 
 /** The box for the next message. It takes messages while a turn works, too. */
-export function MessageBox({ typed: { text, setText, files }, outbox, active_task_id, lacks, onSent }: BoxProps) {
+export function MessageBox({ composer: { text, setText, files }, outbox, active_task_id, lacks, onSent }: BoxProps) {
   const refusal = useRefusal(outbox.needs);
   const [when_busy, setWhenBusy] = useState<WhenBusy>('steer');
   const may_send = text.trim() !== '' && lacks === null && refusal === null && files.uploading === 0;
@@ -92,7 +92,7 @@ export function MessageBox({ typed: { text, setText, files }, outbox, active_tas
   );
 }
 
-type Files = Typed['files'];
+type Files = Composer['files'];
 
 function Attached({ files, remove }: Pick<Files, 'files' | 'remove'>) {
   if (files.length === 0) return null;

@@ -16,7 +16,7 @@ import { Failure } from '../ui/states.tsx';
 import { Receipt } from './receipt.tsx';
 import { TurnFoot } from './turn-foot.tsx';
 import { useSeen } from './use-seen.ts';
-import { Spoken } from './user-message.tsx';
+import { UserMessage } from './user-message.tsx';
 import type { Versions } from './versions.tsx';
 
 interface TurnProps {
@@ -36,7 +36,7 @@ export function Turn(props: TurnProps) {
   const waits_in_line = task.status === 'pending' && !is_active;
   return (
     <section ref={element} className="chat-turn" aria-label={`Turn ${task.thread_turn}`}>
-      <Spoken task={task} versions={versions} />
+      <UserMessage task={task} versions={versions} />
       {waits_in_line ? (
         <Receipt of={own_receipt} task={task} />
       ) : seen ? (
@@ -103,7 +103,7 @@ function TurnBody({ task, run, status, versions, receipts }: BodyProps) {
         </article>
       )}
       <Pauses task={task} status={status} calls={calls} behind={run.behind} logs={run.logs} />
-      {live && status !== 'waiting' && !run.partial && <Doing run={run} />}
+      {live && status !== 'waiting' && !run.partial && <Activity run={run} />}
       {open.map((receipt) => (
         <Receipt key={receipt.id} of={receipt} />
       ))}
@@ -136,7 +136,7 @@ function TurnBlock({ block, waits }: { block: Block; waits: boolean }) {
   );
 }
 
-function Doing({ run }: { run: LiveRun }) {
+function Activity({ run }: { run: LiveRun }) {
   const doing = run.doing.at(-1);
   return (
     <Text c="dimmed">

@@ -1,4 +1,4 @@
-import { type RefObject, useEffect, useRef, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 
 /** A page that is this close to its end counts as being there: sizes are fractions of a pixel. */
 const NEAR_PX = 4;
@@ -7,10 +7,10 @@ const distanceToEnd = () => document.documentElement.scrollHeight - window.inner
 const toEnd = () => window.scrollTo({ top: document.documentElement.scrollHeight });
 
 /**
- * Keeps the end of the page in sight while the content grows, until the reader scrolls up; it resumes when the reader is at the
+ * Keeps the end of the page in sight while the page grows, until the reader scrolls up; it resumes when the reader is at the
  * end again. `show` leads there.
  */
-export function useNewest(content: RefObject<HTMLElement | null>): { at_end: boolean; show(): void } {
+export function useNewest(): { at_end: boolean; show(): void } {
   const [at_end, setAtEnd] = useState(true);
   const follows = useRef(true);
   useEffect(() => {
@@ -27,12 +27,12 @@ export function useNewest(content: RefObject<HTMLElement | null>): { at_end: boo
     const sizes = new ResizeObserver(() => {
       if (follows.current) toEnd();
     });
-    sizes.observe(content.current!);
+    sizes.observe(document.body);
     return () => {
       unmount.abort();
       sizes.disconnect();
     };
-  }, [content]);
+  }, []);
   const show = () => {
     follows.current = true;
     setAtEnd(true);

@@ -46,7 +46,7 @@ export async function makeOneOfEach(here: TestInstallation): Promise<{ screens: 
   const thread_id = await make('threads', { agent_id, title: 'Late orders' });
   const { task_id: turn_id } = await alice.ok(alice.post(`/api/threads/${thread_id}/messages`, { message: 'Hello' }));
   await here.ended(turn_id);
-  screens.push(`/chat/${thread_id}`, `/agents/${agent_id}/chat`);
+  screens.push(`/chat/${thread_id}`, `/chat/${agent_id}/${thread_id}`, `/agents/${agent_id}/chat`);
   const evals = openEvaluations(here);
   const path = await evals.begin(await evals.dataset({ Hi: 'Hello.' }), { workflow_id });
   await evals.ended(path);

@@ -2,7 +2,7 @@ import { Button, Group } from '@mantine/core';
 import { Failure } from '../ui/states.tsx';
 import type { Outbox, Sending } from './outbox.ts';
 
-interface OnItsWayProps {
+interface OutgoingProps {
   one: Sending;
   outbox: Outbox;
   /** Takes the message back into the box. */
@@ -10,7 +10,7 @@ interface OnItsWayProps {
 }
 
 /** A message that this tab is sending, or could not send. */
-export function OnItsWay({ one, outbox, edit }: OnItsWayProps) {
+export function OutgoingMessage({ one, outbox, edit }: OutgoingProps) {
   const { text, files, problem } = one;
   return (
     <div className="chat-said" data-state={problem ? 'failed' : 'sending'}>

@@ -5,8 +5,8 @@ import type { Thread } from '../../contracts/threads.ts';
 import { useList } from '../api/queries.ts';
 import { Loaded } from '../ui/states.tsx';
 import { listVersions } from './branches.ts';
-import { OnItsWay } from './on-its-way.tsx';
 import type { Outbox, Sending } from './outbox.ts';
+import { OutgoingMessage } from './outgoing-message.tsx';
 import { Receipt } from './receipt.tsx';
 import { Turn } from './turn.tsx';
 import { useSeen } from './use-seen.ts';
@@ -15,7 +15,7 @@ import { useTurns } from './use-turns.ts';
 const NEWEST_RECEIPTS = 100;
 const BUSY = 'Wait until the turn in progress has ended, or stop it';
 
-interface SaidProps {
+interface ListProps {
   thread: Thread;
   outbox: Outbox;
   /** Takes a message back into the box. */
@@ -23,7 +23,7 @@ interface SaidProps {
 }
 
 /** The turns of the branch in use, and below them the messages of this tab that are on their way. */
-export function Said({ thread, outbox, edit }: SaidProps) {
+export function TurnList({ thread, outbox, edit }: ListProps) {
   const { query, turns } = useTurns(thread);
   const receipts = useList(threadMessages.list, { limit: NEWEST_RECEIPTS }, { params: { id: thread.id } }).items ?? [];
   const { all, branch } = turns;
@@ -57,7 +57,7 @@ export function Said({ thread, outbox, edit }: SaidProps) {
             <Receipt key={receipt.id} of={receipt} />
           ))}
           {sending.map((one) => (
-            <OnItsWay key={one.key} one={one} outbox={outbox} edit={edit} />
+            <OutgoingMessage key={one.key} one={one} outbox={outbox} edit={edit} />
           ))}
           {branch.length === 0 && sending.length === 0 && others.length === 0 && (
             <Text c="dimmed">No messages yet. Type one below.</Text>

@@ -4,12 +4,12 @@ import { useDraft, useKeptDraft } from '../ui/draft.tsx';
 import { usePromptFiles } from '../workflows/prompt-files.tsx';
 import type { Outbox, Sending } from './outbox.ts';
 
-export type Typed = ReturnType<typeof useTyped>;
+export type Composer = ReturnType<typeof useComposer>;
 
 /** Holds the next message. Its text is kept as a draft of the thread, with the messages that are not accepted yet. */
-export function useTyped(thread_id: string | null, outbox: Outbox) {
+export function useComposer(thread_id: string | null, outbox: Outbox) {
   const draft = useDraft<string>(placeOf(thread_id));
-  useMoved(thread_id);
+  useDraftMove(thread_id);
   const [text, setText] = useState(draft.restored?.typed ?? '');
   const files = usePromptFiles([]);
   const unsent = outbox.sending.filter(({ id }) => id === null).map((one) => one.text);
@@ -31,7 +31,7 @@ export function useTyped(thread_id: string | null, outbox: Outbox) {
 const placeOf = (thread_id: string | null) => `chat:${thread_id ?? 'new'}`;
 
 /** Removes the draft of a new conversation once it has begun: what is typed further belongs to its thread. */
-function useMoved(thread_id: string | null): void {
+function useDraftMove(thread_id: string | null): void {
   const { session } = useSession();
   const began_here = useRef(thread_id === null).current;
   useEffect(() => {
