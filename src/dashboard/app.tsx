@@ -1,5 +1,5 @@
 import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react';
-import { Route, Routes } from 'react-router';
+import { Navigate, Route, Routes, useParams } from 'react-router';
 import { me } from '../contracts/me.ts';
 import { useSession } from './api/context.tsx';
 import { useRead } from './api/queries.ts';
@@ -25,7 +25,7 @@ const EvaluationPage = lazy(() => import('./datasets/evaluation-page.tsx'));
 const ListPage = lazy(() => import('./resources/pages.tsx').then((it) => ({ default: it.ListPage })));
 const CreatePage = lazy(() => import('./resources/pages.tsx').then((it) => ({ default: it.CreatePage })));
 const EditPage = lazy(() => import('./resources/pages.tsx').then((it) => ({ default: it.EditPage })));
-const Chat = lazy(() => import('./chat/chat.tsx'));
+const Chat = lazy(() => import('./chat/chat-page.tsx'));
 const Audit = lazy(() => import('./audit/audit.tsx'));
 const System = lazy(() => import('./system/system.tsx'));
 const Usage = lazy(() => import('./usage/usage.tsx'));
@@ -74,6 +74,18 @@ function Identified({ children }: { children: ReactNode }) {
   return opened && children;
 }
 
+/** Leads from the former address of a chat to the screen that begins one. */
+function ChatWithAgent() {
+  const { agent_id } = useParams();
+  return <Navigate to={`/chat?agent_id=${agent_id}`} replace />;
+}
+
+/** Leads from the former address of a session to its thread, which has the same id. */
+function FormerSession() {
+  const { session_id } = useParams();
+  return <Navigate to={`/chat/${session_id}`} replace />;
+}
+
 function Screens() {
   return (
     <Routes>
@@ -91,8 +103,9 @@ function Screens() {
       <Route path="/datasets/:id" element={<DatasetPage />} />
       <Route path="/datasets/:id/runs/:run_id" element={<EvaluationPage />} />
       <Route path="/chat" element={<Chat />} />
-      <Route path="/chat/:agent_id" element={<Chat />} />
-      <Route path="/chat/:agent_id/:session_id" element={<Chat />} />
+      <Route path="/chat/:thread_id" element={<Chat />} />
+      <Route path="/chat/:agent_id/:session_id" element={<FormerSession />} />
+      <Route path="/agents/:agent_id/chat" element={<ChatWithAgent />} />
       <Route path="/audit" element={<Audit />} />
       <Route path="/system" element={<System />} />
       <Route path="/usage" element={<Usage />} />

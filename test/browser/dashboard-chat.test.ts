@@ -1,9 +1,12 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { describeInBrowser, it } from '../support/browser/browser.ts';
+import { messageBox, said, say, settled, turn } from '../support/browser/chat.ts';
 import { signInAsAlice } from '../support/browser/dashboard.ts';
-import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { BOB, startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { fails, hangs, says } from '../support/peers/model-server.ts';
+
+const THREAD = /\/chat\/[\w-]{36}$/;
 
 let here: TestInstallation;
 let agent_id: string;
@@ -14,123 +17,171 @@ beforeAll(async () => {
 });
 afterAll(() => here?.stop());
 
-const open = (page: Page, path: string) => signInAsAlice(page, `${here.url}/dashboard${path}`);
-const message = (page: Page) => page.getByLabel('Message', { exact: true });
-const said = (page: Page, text: string) => page.getByRole('log', { name: 'Messages' }).getByText(text, { exact: true }).waitFor();
-
-async function say(page: Page, text: string): Promise<void> {
-  await message(page).fill(text);
-  await message(page).press('Enter');
-}
+const open = (page: Page, path = `/chat?agent_id=${agent_id}`) => signInAsAlice(page, `${here.url}/dashboard${path}`);
+const threadOf = (page: Page) => page.url().split('/').at(-1)!;
+const beginThread = async () => (await here.alice.ok(here.alice.post('/api/threads', { agent_id }))).id as string;
 
 describeInBrowser('the chat', () => {
-  it('continues in the session that its first message began, and later in one that is chosen', async ({ page }) => {
+  it('begins a thread with its first message, which gives it its title, and continues it', async ({ page }) => {
     await open(page, '/chat');
     await page.getByRole('combobox', { name: 'Agent' }).click();
     await page.getByRole('option', { name: 'Clerk' }).click();
-    await page.getByRole('heading', { name: 'Chat with Clerk' }).waitFor();
-    await message(page).press('Enter');
-    await message(page).fill('First');
-    await message(page).press('Shift+Enter');
-    expect(await message(page).inputValue()).toBe('First\n');
-    here.model.script(says('One.'), says('Two.'));
+    await messageBox(page).press('Enter');
+    await messageBox(page).fill('First');
+    await messageBox(page).press('Shift+Enter');
+    expect(await messageBox(page).inputValue()).toBe('First\n');
+    here.model.script(says('One.', { usage: { prompt_tokens: 103, completion_tokens: 4, total_tokens: 107 } }), says('Two.'));
     await say(page, 'First.');
+    await page.waitForURL(THREAD);
     await said(page, 'One.');
-    await page.waitForURL(/\/chat\/[\w-]{36}\/[\w-]{36}$/);
-    const session = page.url();
-    await expect.poll(() => page.title()).toBe(`Chat with Clerk · #${session.slice(-4)} · Perdura`);
+    const address = page.url();
+    await turn(page, 1).getByText('107 tokens').waitFor();
+    await page.getByRole('heading', { level: 1, name: 'First.' }).waitFor();
+    await expect.poll(() => page.title()).toBe(`First. · #${address.slice(-4)} · Perdura`);
     await say(page, 'Second.');
-    await said(page, 'Two.');
-    expect(page.url()).toBe(session);
-    const sessions = await here.alice.ok(here.alice.get(`/api/agents/${agent_id}/chat/sessions`));
-    expect(sessions).toHaveLength(1);
-    await page.getByRole('link', { name: 'New session' }).click();
-    await page.getByText('No messages yet. Type one below.').waitFor();
-    await page.getByRole('combobox', { name: 'Earlier sessions' }).click();
-    await page.getByRole('listbox').getByRole('option').first().click();
-    await said(page, 'One.');
-    expect(page.url()).toBe(session);
+    await turn(page, 2).getByText('Two.', { exact: true }).waitFor();
+    expect(page.url()).toBe(address);
+    const sent = here.model.requests.at(-1)!.messages.map(({ content }) => content);
+    expect(sent).toEqual(expect.arrayContaining(['First.', 'One.', 'Second.']));
+    await turn(page, 2).getByRole('link', { name: 'Run' }).click();
+    await page.waitForURL(/\/tasks\/[\w-]{36}$/);
+    await page.getByTestId('transcript').getByText('Two.').waitFor();
   });
 
-  it('puts back a message that was not accepted, unless another one was begun', async ({ page, troubles }) => {
+  it('has a thread with a workflow, whose settings its turns take', async ({ page }) => {
+    const workflow_id = await here.workflow({ workflow: { title: 'Office', remember: 'thread' } });
+    await open(page, '/chat');
+    await page.getByText('Workflow', { exact: true }).click();
+    await page.getByRole('combobox', { name: 'Workflow' }).click();
+    await page.getByRole('option', { name: 'Office' }).click();
+    here.model.script(says('Here.'));
+    await say(page, 'Who?');
+    await said(page, 'Here.');
+    expect((await here.alice.ok(here.alice.get(`/api/threads/${threadOf(page)}`))).workflow_id).toBe(workflow_id);
+  });
+
+  it('is begun from the former address of an agent', async ({ page }) => {
+    await open(page, `/agents/${agent_id}/chat`);
+    await page.waitForURL(`**/chat?agent_id=${agent_id}`);
+    await expect.poll(() => page.getByRole('combobox', { name: 'Agent' }).inputValue()).toBe('Clerk');
+  });
+
+  it('keeps a message whose request was lost, and sends it once', async ({ page, troubles }) => {
     troubles.allow(/ERR_FAILED/);
-    const held = Promise.withResolvers<void>();
-    let requests = 0;
-    await page.route(/\/chat$/, async (route) => {
-      if (route.request().method() !== 'POST') return route.continue();
-      requests += 1;
-      if (requests === 2) await held.promise;
+    const thread_id = await beginThread();
+    let lost = 0;
+    await page.route(/\/messages$/, async (route) => {
+      if (route.request().method() !== 'POST' || lost > 0) return route.continue();
+      lost += 1;
+      // The service has it, and its answer is lost.
+      await route.fetch();
       await route.abort('failed');
     });
-    await open(page, `/chat/${agent_id}`);
+    here.model.script(says('Seven.'));
+    await open(page, `/chat/${thread_id}`);
     await say(page, 'Lost.');
-    await expect.poll(() => message(page).inputValue()).toBe('Lost.');
-    await message(page).press('Enter');
-    await message(page).fill('Another.');
-    held.resolve();
-    await page.getByRole('button', { name: 'Send' }).waitFor();
-    expect(await message(page).inputValue()).toBe('Another.');
+    await page.getByRole('alert').waitFor();
+    await page.getByRole('button', { name: 'Send again' }).click();
+    await turn(page, 1).getByText('Seven.', { exact: true }).waitFor();
+    await page.getByRole('alert').waitFor({ state: 'detached' });
+    const turns = await here.alice.ok(here.alice.get(`/api/tasks?thread_id=${thread_id}`));
+    expect(turns).toHaveLength(1);
+  });
+
+  it('shows why a message was refused, and takes it back into the box', async ({ page, troubles }) => {
+    troubles.allow(/422/);
+    const rule = { name: 'no lions', guardrail_type: 'prompt', config: { forbidden_patterns: ['lion'] } };
+    const { id } = await here.alice.ok(here.alice.post('/api/guardrails', rule));
+    const workflow_id = await here.workflow({ workflow: { guardrail_ids: [id], remember: 'thread' } });
+    await open(page, `/chat?workflow_id=${workflow_id}`);
+    await say(page, 'A lion.');
+    await page
+      .getByRole('alert')
+      .getByText(/no lions/)
+      .waitFor();
+    await messageBox(page).fill('A mouse.');
+    await page.getByRole('button', { name: 'Edit', exact: true }).click();
+    expect(await messageBox(page).inputValue()).toBe('A lion.\n\nA mouse.');
+    await page.getByRole('alert').waitFor({ state: 'detached' });
   });
 
   it('keeps the next message, which is typed while one is sent', async ({ page }) => {
     const held = Promise.withResolvers<void>();
-    await page.route(/\/chat$/, async (route) => {
-      await held.promise;
+    await page.route(/\/messages$/, async (route) => {
+      if (route.request().method() === 'POST') await held.promise;
       return route.continue();
     });
     here.model.script(says('Five.'));
-    await open(page, `/chat/${agent_id}`);
+    await open(page);
     await say(page, 'Sent.');
-    await message(page).fill('The next.');
+    await page.waitForURL(THREAD);
+    await page.keyboard.type('The next.');
     held.resolve();
     await said(page, 'Five.');
-    await page.getByRole('button', { name: 'Send' }).waitFor();
+    expect(await messageBox(page).inputValue()).toBe('The next.');
     await page.reload();
     await said(page, 'Five.');
-    expect(await message(page).inputValue()).toBe('The next.');
+    expect(await messageBox(page).inputValue()).toBe('The next.');
+    await page.getByRole('link', { name: 'New conversation' }).click();
+    await page.getByText('No messages yet. Type one below.').waitFor();
+    expect(await messageBox(page).inputValue()).toBe('');
   });
 
-  it('can be left while a reply is written', async ({ page }) => {
+  it('can be left while a turn works', async ({ page }) => {
     here.model.script(hangs('A beginning'));
-    await open(page, `/chat/${agent_id}`);
+    await open(page);
     await say(page, 'Talk.');
     await said(page, 'A beginning');
     await page.getByRole('link', { name: 'Skills', exact: true }).click();
     await page.getByText('No skill yet.').waitFor();
   });
 
-  it('is followed after a reload and in a second tab, which stops it', async ({ page, context }) => {
+  it('is followed after a reload and in a second tab, which stops the turn', async ({ page, context }) => {
     here.model.script(hangs('A beginning'));
-    await open(page, `/chat/${agent_id}`);
+    await open(page);
     await say(page, 'Talk.');
     await said(page, 'A beginning');
-    await page.waitForURL(/\/chat\/[\w-]{36}\/[\w-]{36}$/);
     await page.reload();
     await said(page, 'Talk.');
     await said(page, 'A beginning');
-    await page.getByRole('button', { name: 'Stop' }).waitFor();
     const second = await context.newPage();
     await signInAsAlice(second, page.url());
     await said(second, 'A beginning');
     await second.getByRole('button', { name: 'Stop' }).click();
-    await second.getByRole('button', { name: 'Send' }).waitFor();
-    await page.getByRole('button', { name: 'Send' }).waitFor();
+    await settled(second);
+    await settled(page);
+    await turn(page, 1).locator('.chat-foot').getByText('halted', { exact: true }).waitFor();
     await said(page, 'A beginning');
-    const { messages, reply } = await here.alice.ok(
-      here.alice.get(`/api/agents/${agent_id}/chat/sessions/${page.url().split('/').at(-1)}`),
-    );
-    expect([messages.map(({ content }: { content: string }) => content), reply]).toEqual([['Talk.', 'A beginning'], null]);
   });
 
-  it('shows after a reload why a reply failed, and the message that was being typed', async ({ page }) => {
-    here.model.script(fails(401));
-    await open(page, `/chat/${agent_id}`);
+  it('shows after a reload why a turn failed, and the message that was being typed', async ({ page }) => {
+    here.model.script(fails(401, { message: 'the key has expired' }));
+    await open(page);
     await say(page, 'Fail.');
-    await page.getByRole('alert').waitFor();
-    await message(page).fill('Half a mess');
+    await page
+      .getByRole('alert')
+      .getByText(/the key has expired/)
+      .waitFor();
+    await messageBox(page).fill('Half a mess');
     await page.reload();
     await said(page, 'Fail.');
-    await page.getByRole('alert').waitFor();
-    expect(await message(page).inputValue()).toBe('Half a mess');
+    await page
+      .getByRole('alert')
+      .getByText(/the key has expired/)
+      .waitFor();
+    expect(await messageBox(page).inputValue()).toBe('Half a mess');
+    here.model.script(says('Better.'));
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await said(page, 'Better.');
+    await page.getByRole('alert').waitFor({ state: 'detached' });
+  });
+
+  it('shows another person nothing but that the thread is not theirs', async ({ page, troubles }) => {
+    troubles.allow(/403/);
+    const thread_id = await beginThread();
+    await signInAsAlice(page, `${here.url}/dashboard/chat/${thread_id}`, BOB);
+    await page.getByText(/It belongs to someone else/).waitFor();
+    await page.getByText('No conversations yet.').waitFor();
+    expect(await messageBox(page).count()).toBe(0);
   });
 });

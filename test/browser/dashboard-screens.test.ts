@@ -6,7 +6,6 @@ import { axe, describeInBrowser, it } from '../support/browser/browser.ts';
 import { signInAsAlice } from '../support/browser/dashboard.ts';
 import { makeOneOfEach } from '../support/browser/screens.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { hangs, says } from '../support/peers/model-server.ts';
 import { everyCase, someOf } from '../support/some-of.ts';
 
 let here: TestInstallation;
@@ -174,37 +173,6 @@ describeInBrowser('the screens of the dashboard', () => {
     await page.getByRole('button', { name: 'Delete', exact: true }).click();
     await page.getByRole('heading', { name: 'Skills' }).waitFor();
     expect((await here.alice.get(`/api/skills/${body.id}`)).status).toBe(404);
-  });
-
-  it('chat and keep the session', async ({ page }) => {
-    const { body: agents } = await here.alice.get('/api/agents');
-    here.model.script(says('Good day to you.'));
-    await signIn(page, `/chat/${(agents as unknown as { id: string }[])[0]!.id}`);
-    await page.getByRole('textbox', { name: 'Message' }).fill('Hello');
-    await page.keyboard.press('Enter');
-    await page.getByRole('log').getByText('Good day to you.').waitFor();
-    await page.waitForURL(/\/chat\/[^/]+\/[^/]+$/);
-    await page.reload();
-    await page.getByRole('log').getByText('Good day to you.').waitFor();
-  });
-
-  it.for(['before the service knows of it', 'while it is written'])('stop a reply %s', async (moment, { page }) => {
-    const { body: agents } = await here.alice.get('/api/agents');
-    here.model.script(hangs('Half a reply'));
-    await signIn(page, `/chat/${(agents as unknown as { id: string }[])[0]!.id}`);
-    let release = () => {};
-    const released = moment.startsWith('before') ? new Promise<void>((done) => (release = done)) : undefined;
-    await page.route(/\/chat$/, async (route) => {
-      await released;
-      await route.continue();
-    });
-    await page.getByRole('textbox', { name: 'Message' }).fill('Hello');
-    await page.keyboard.press('Enter');
-    if (!released) await page.getByRole('log').getByText('Half a reply').waitFor();
-    await page.getByRole('button', { name: 'Stop' }).click();
-    release();
-    await page.getByRole('button', { name: 'Send' }).waitFor();
-    await page.waitForURL(/\/chat\/[^/]+\/[^/]+$/);
   });
 
   it('preview an import and do it', async ({ page }) => {

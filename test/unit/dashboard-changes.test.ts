@@ -7,6 +7,7 @@ import type { RecordChange } from '../../src/contracts/changes.ts';
 import { inbox } from '../../src/contracts/inbox.ts';
 import { runInspection } from '../../src/contracts/run-inspection.ts';
 import { tasks } from '../../src/contracts/tasks.ts';
+import { threads } from '../../src/contracts/threads.ts';
 import { usage } from '../../src/contracts/usage.ts';
 import { workflows } from '../../src/contracts/workflows.ts';
 import { ApiProblem, type Client } from '../../src/dashboard/api/call.ts';
@@ -23,6 +24,9 @@ describe('a change', () => {
     ['a run: its workflow', RUN, workflows.get, ['the-flow'], true],
     ['a run: another workflow', RUN, workflows.get, ['another'], false],
     ['a run: what is waited for', RUN, inbox.list, [], true],
+    ['a run: conversations, of which it may be a turn', RUN, threads.get, ['h'], true],
+    ['a conversation: the list', { kind: 'threads', id: 'h' }, threads.list, [], true],
+    ['a conversation: another', { kind: 'threads', id: 'h' }, threads.get, ['another'], false],
     ['a run: figures', RUN, usage.get, [], true],
     ['a run: agents', RUN, agents.list, [], false],
     ['what a run waits for: the inbox', { ...RUN, kind: 'inbox' }, inbox.list, [], true],

@@ -4,7 +4,7 @@ import { providers } from '../../src/contracts/providers.ts';
 import { CARDS, toEndpoint } from '../../src/dashboard/make/cards.ts';
 import { createMaker, type Service, type Step } from '../../src/dashboard/make/make.ts';
 import { buildSteps } from '../../src/dashboard/make/steps.ts';
-import { closeScreens, openScreens, readButtons, readLinks, toText } from '../support/browser/rendered.ts';
+import { closeScreens, openScreens, readLinks, toText } from '../support/browser/rendered.ts';
 
 let the: Awaited<ReturnType<typeof openScreens>>;
 beforeAll(async () => {
@@ -192,34 +192,5 @@ describe('the first run', () => {
     expect(html).not.toMatch(/<textarea[^>]*>[^<]/);
     expect(toText(html)).toContain('Make your own');
     expect(toText(shown(workflow('w3', { status: 'inactive' })))).toMatch(/^Make your first agent/);
-  });
-});
-
-describe('the chat', () => {
-  const session = { id: 's7', title: '', updated_at: '2019-03-07T11:13:17.000Z' };
-  const shown = (at: string, agent_items: object[], messages: object[] = []) =>
-    the.render(the.Chat, {
-      ...{ at, path: at === '/chat' ? '/chat' : '/chat/:agent_id/:session_id' },
-      replies: {
-        list_agents: page(agent_items),
-        list_chat_sessions: page([session]),
-        get_chat_session: { ...session, messages },
-      },
-    });
-
-  it('needs an agent', () => {
-    const none = shown('/chat', []);
-    expect(toText(none)).toContain('No agents yet. Create one to chat with it.');
-    expect(readLinks(none)['New agent']).toBe('/agents/new');
-    expect(toText(shown('/chat', [{ id: 'a7', name: 'Clerk' }]))).toContain('Choose an agent.');
-  });
-
-  it('says that a reply was cut, and names a session without a title', () => {
-    const message = (id: string, more: object) => ({ id, role: 'assistant', content: `Reply ${id}.`, truncated: false, ...more });
-    const html = shown('/chat/a7/s7', [{ id: 'a7', name: 'Clerk' }], [message('3', {}), message('5', { truncated: true })]);
-    expect(toText(html)).toMatch(/Chat with Clerk .*Reply 3\. Reply 5\. The reply ended at the model's output limit/);
-    expect(toText(html)).not.toContain('Reply 3. The reply ended');
-    expect(html).toContain('value="untitled"');
-    expect(Object.keys(readButtons(html))).toContain('Delete session …');
   });
 });

@@ -830,7 +830,7 @@ describe('the page of a record', () => {
     };
     const html = the.render(the.AgentPanel, { props: { record } });
     expect(readLinks(html)).toEqual({
-      ...{ 'New workflow with this agent': '/workflows/new?agent_id=a7', Chat: '/chat/a7' },
+      ...{ 'New workflow with this agent': '/workflows/new?agent_id=a7', Chat: '/chat?agent_id=a7' },
       ...{ Memories: '/memories?agent_id=a7', Runs: '/tasks?agent_id=a7' },
     });
     expect(toText(html)).toContain('No tool asks before it is called.');

@@ -131,7 +131,7 @@ export function inBatches(pass: (batch: RecordChange[]) => void) {
 }
 
 /** What a run changes, besides its own record: lists that show its status, and figures that count it. */
-const OF_RUNS = new Set(['tasks', 'inbox', 'workflows', 'scheduled-agents', 'datasets', 'usage', 'budgets']);
+const OF_RUNS = new Set(['tasks', 'threads', 'inbox', 'workflows', 'scheduled-agents', 'datasets', 'usage', 'budgets']);
 
 /** The steps of a run, which the page of the run reads as its own stream reports them. */
 const FOLLOWED = /^\/api\/tasks\/\{id\}\/(?:steps|timeline)/;

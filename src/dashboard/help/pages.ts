@@ -13,6 +13,7 @@ export const HELP_PAGES: { title: string; pages: [name: string, title: string][]
     pages: [
       ['dashboard', 'The dashboard'],
       ['runs', 'Runs'],
+      ['chat-screen', 'The chat screen'],
       ['chat', 'Chat'],
       ['threads', 'Threads'],
       ['scheduling', 'Schedules'],

@@ -18,6 +18,13 @@ const WORDS: Record<RunActivity['kind'], (name: string) => string> = {
   wait: (name) => `it waits for ${name}`,
 };
 
+/** The state that has the icon of an activity. */
+export const findActivityState = ({ kind }: Pick<RunActivity, 'kind'>) =>
+  kind === 'wait' || kind === 'retry' ? 'waiting' : 'running';
+
+/** Says what a run is doing, in a few words. */
+export const describeActivity = ({ kind, name }: Pick<RunActivity, 'kind' | 'name'>): string => WORDS[kind](name);
+
 /** What a run is doing, and for how long; nothing once it has ended. It stays in sight while the page scrolls, with *Halt*. */
 export function NowLine({ task, run, status }: { task: Task; run: LiveRun; status: string }) {
   const now = useNow(!isTerminal(status));
@@ -31,10 +38,11 @@ export function NowLine({ task, run, status }: { task: Task; run: LiveRun; statu
         {visible.length === 0 && (
           <Status of={status}>{status === 'pending' ? 'Now: it is queued' : `Now: it is ${status}`}</Status>
         )}
-        {visible.map(({ key, kind, step, name, since }) => (
-          <div key={key}>
-            <Status of={kind === 'wait' || kind === 'retry' ? 'waiting' : 'running'}>
-              Now: step {step}, {WORDS[kind](name)}, {formatDuration(Math.max(0, now - Date.parse(since)))}
+        {visible.map((activity) => (
+          <div key={activity.key}>
+            <Status of={findActivityState(activity)}>
+              Now: step {activity.step}, {describeActivity(activity)},{' '}
+              {formatDuration(Math.max(0, now - Date.parse(activity.since)))}
             </Status>
           </div>
         ))}

@@ -24,10 +24,12 @@ interface MoreProps {
   /** Groups of actions, with a line between them. */
   groups: MenuAction[][];
   busy: boolean;
+  /** The name of the button, where a screen has several. */
+  label?: string;
 }
 
 /** The actions that are not the first one, behind one button. A dialog that closes gives the focus back to it. */
-export function MoreActions({ groups, busy }: MoreProps) {
+export function MoreActions({ groups, busy, label: name = 'More actions' }: MoreProps) {
   const button = useRef<HTMLButtonElement>(null);
   const [opened, setOpened] = useState<string | null>(null);
   const close = () => {
@@ -39,11 +41,11 @@ export function MoreActions({ groups, busy }: MoreProps) {
     <>
       <Menu position="bottom-end" shadow="md" width={232} loop={false}>
         <Menu.Target>
-          <ActionIcon ref={button} variant="default" size={30} aria-label="More actions" loading={busy}>
+          <ActionIcon ref={button} variant="default" size={30} aria-label={name} title={name} loading={busy}>
             <Ellipsis size={16} aria-hidden />
           </ActionIcon>
         </Menu.Target>
-        <Menu.Dropdown aria-label="More actions">
+        <Menu.Dropdown aria-label={name}>
           {groups.map((actions, index) => [
             // biome-ignore lint/suspicious/noArrayIndexKey: the groups do not move
             index > 0 && <Menu.Divider key={index} />,

@@ -35,11 +35,16 @@ export interface CallBlock {
   duration_ms: number | null;
 }
 
-export type Block =
-  | { kind: 'text'; role: string; text: string }
-  | { kind: 'reasoning'; text: string }
-  | { kind: 'note'; event: string; text: string }
-  | CallBlock;
+interface TextBlock {
+  kind: 'text';
+  role: string;
+  text: string;
+  /** For a message that a person sent while the run worked: the step that read it, and its id. */
+  step?: number | undefined;
+  message_id?: string | undefined;
+}
+
+export type Block = TextBlock | { kind: 'reasoning'; text: string } | { kind: 'note'; event: string; text: string } | CallBlock;
 
 export interface LogLine {
   event: string;
@@ -114,14 +119,15 @@ function applyEvent(run: LiveRun, event: RunEvent): void {
 
 type Message = Extract<RunEvent, { type: 'message' }>['data'];
 
-function applyMessage(run: LiveRun, { role, content, reasoning, call_id = '', tool_calls = [] }: Message): void {
+function applyMessage(run: LiveRun, message: Message): void {
+  const { role, content, reasoning, call_id = '', tool_calls = [], step, message_id } = message;
   if (role === 'tool') {
     change(run, call_id, { result: content });
     return;
   }
   if (role === 'assistant') run.partial = '';
   if (reasoning) run.blocks.push({ kind: 'reasoning', text: reasoning });
-  if (content) run.blocks.push({ kind: 'text', role, text: content });
+  if (content) run.blocks.push({ kind: 'text', role, text: content, ...(role === 'user' && { step, message_id }) });
   for (const call of tool_calls) addCall(run, call);
 }
 
@@ -177,6 +183,8 @@ const NOTES: LogName[] = [
   'knowledge_loaded',
   'forked',
   'tools_not_offered',
+  'message_passed_on',
+  'message_refused',
 ];
 
 /** Log events that the conversation shows in another way, or not at all. */
@@ -194,6 +202,8 @@ const NOT_NOTES: LogName[] = [
   'client_call_requested',
   'client_call_answered',
   'question_asked',
+  'message_waiting',
+  'message_withdrawn',
   'mcp_connected',
   'progress',
   'completed',

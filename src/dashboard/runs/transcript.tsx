@@ -48,7 +48,8 @@ const NOTHING: Record<string, string> = {
 /** Blocks are only appended, so their index is a stable key. */
 const withIndex = (blocks: readonly Block[]) => blocks.map((block, index) => [index, block] as const);
 
-function BlockView({ block }: { block: Block }) {
+/** One message, tool call, note or thought of a run. */
+export function BlockView({ block }: { block: Block }) {
   if (block.kind === 'call') return <Call call={block} />;
   if (block.kind === 'note')
     return (
@@ -76,7 +77,7 @@ function BlockView({ block }: { block: Block }) {
 }
 
 /** What a person or a program sent. As Markdown, asterisks and line breaks would be lost. */
-function Written({ text }: { text: string }) {
+export function Written({ text }: { text: string }) {
   if (isJson(text)) return <Code label="JSON">{text}</Code>;
   return (
     <Text className="as-written" dir="auto">
@@ -86,7 +87,7 @@ function Written({ text }: { text: string }) {
 }
 
 /** What a model wrote: JSON formatted, and other text as Markdown. */
-function Said({ text }: { text: string }) {
+export function Said({ text }: { text: string }) {
   return isJson(text) ? <Code label="JSON">{text}</Code> : <Markdown>{text}</Markdown>;
 }
 

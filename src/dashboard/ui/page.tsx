@@ -13,16 +13,21 @@ interface PageProps {
   children: ReactNode;
 }
 
+/** The state of a navigation that the user did not ask for, while typing on. */
+export interface KeepsFocus {
+  keeps_focus?: boolean;
+}
+
 /** One screen. Its heading receives the focus after navigation, so that screen readers announce the screen. */
 export function Page({ title, tab = title, parent, actions, children }: PageProps) {
   const heading = useRef<HTMLHeadingElement>(null);
-  const { pathname, key } = useLocation();
+  const { pathname, key, state } = useLocation();
   useEffect(() => {
     document.title = `${tab} · Perdura`;
   }, [tab]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: another address is another screen
   useEffect(() => {
-    if (key !== 'default') heading.current?.focus({ preventScroll: true });
+    if (key !== 'default' && !(state as KeepsFocus | null)?.keeps_focus) heading.current?.focus({ preventScroll: true });
   }, [pathname]);
   return (
     <Stack gap="md">

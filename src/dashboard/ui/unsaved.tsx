@@ -1,6 +1,6 @@
 import { Button, Group, Stack, Text } from '@mantine/core';
 import { type ComponentProps, createContext, useContext, useEffect, useRef, useState } from 'react';
-import { useBlocker } from 'react-router';
+import { type Location, useBlocker } from 'react-router';
 import { Dialog } from './dialog.tsx';
 import { canCloseLayer, closeLayer } from './layers.ts';
 
@@ -25,11 +25,11 @@ export function useUnsaved(dirty: boolean): void {
 }
 
 /**
- * Returns the part of the URL that removes a form when it changes: another screen, or another tab of a screen. The sessions of
- * a chat share one text box, and the first reply navigates to the session that it created.
+ * Returns what removes a form when it changes: another screen, or another tab of a screen. The first message of a chat leads to
+ * the thread that it begins, and the screen stays.
  */
-const toScreenKey = ({ pathname, search }: { pathname: string; search: string }) =>
-  `${pathname.replace(/(\/chat\/[^/]+)\/.*/, '$1')} ${new URLSearchParams(search).get('tab') ?? ''}`;
+const toScreenKey = ({ pathname, search, state, key }: Location<{ screen?: string } | null>) =>
+  pathname.startsWith('/chat') ? (state?.screen ?? key) : `${pathname} ${new URLSearchParams(search).get('tab') ?? ''}`;
 
 /**
  * Asks before a half-filled form is lost: when another screen is opened, and when the browser tab is closed or reloaded. While a

@@ -31,6 +31,8 @@ export function usePromptFiles(initial: readonly Attachment[]) {
     files,
     add: (new_files: readonly File[]) => void add(new_files),
     remove: (id: string) => setFiles((current) => current.filter((file) => file.id !== id)),
+    /** Adds files that were uploaded before. */
+    take: (others: readonly Attachment[]) => setFiles((current) => [...current, ...others]),
     clear: () => setFiles([]),
     /** The number of uploads in progress. */
     uploading,

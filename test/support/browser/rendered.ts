@@ -89,7 +89,7 @@ const SCREENS = {
 /** Those that are the default export of their file. */
 const PAGES = {
   Audit: 'audit/audit.tsx',
-  Chat: 'chat/chat.tsx',
+  Chat: 'chat/chat-page.tsx',
   Compare: 'runs/compare.tsx',
   DatasetPage: 'datasets/dataset-page.tsx',
   EvaluationPage: 'datasets/evaluation-page.tsx',

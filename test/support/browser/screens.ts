@@ -43,9 +43,10 @@ export async function makeOneOfEach(here: TestInstallation): Promise<{ screens: 
   );
   screens.push(`/runs/compare?ids=${task_id},${task_id}`);
   here.model.always(says('Hello.'));
-  await alice.post(`/api/agents/${agent_id}/chat`, { message: 'Hello' });
-  const [session] = (await alice.ok(alice.get(`/api/agents/${agent_id}/chat/sessions`))) as unknown as [{ id: string }];
-  screens.push(`/chat/${agent_id}`, `/chat/${agent_id}/${session.id}`);
+  const thread_id = await make('threads', { agent_id, title: 'Late orders' });
+  const { task_id: turn_id } = await alice.ok(alice.post(`/api/threads/${thread_id}/messages`, { message: 'Hello' }));
+  await here.ended(turn_id);
+  screens.push(`/chat/${thread_id}`, `/chat/${agent_id}/${thread_id}`, `/agents/${agent_id}/chat`);
   const evals = openEvaluations(here);
   const path = await evals.begin(await evals.dataset({ Hi: 'Hello.' }), { workflow_id });
   await evals.ended(path);

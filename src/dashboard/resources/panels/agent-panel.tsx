@@ -11,7 +11,7 @@ export function AgentPanel({ record }: { record: Stored }) {
         <FormLink to={`/workflows/new?agent_id=${record.id}`} needs="write">
           New workflow with this agent
         </FormLink>
-        <Button variant="default" component={Link} to={`/chat/${record.id}`}>
+        <Button variant="default" component={Link} to={`/chat?agent_id=${record.id}`}>
           Chat
         </Button>
         <Button variant="default" component={Link} to={`/memories?agent_id=${record.id}`}>

@@ -1,0 +1,65 @@
+import { Button, Group, Text } from '@mantine/core';
+import type { Task } from '../../contracts/tasks.ts';
+import { type Receipt as MessageReceipt, threadMessages } from '../../contracts/thread-messages.ts';
+import { useAct } from '../api/queries.ts';
+import { RunFiles } from '../runs/run-files.tsx';
+import { Status } from '../ui/show.tsx';
+import { FailureBelow } from '../ui/states.tsx';
+
+interface ReceiptProps {
+  of: MessageReceipt | undefined;
+  /** The turn that the message starts, which shows its text itself. */
+  task?: Task;
+}
+
+/** Where a message is that no turn has read yet, or why none did. Its author can withdraw it while it waits. */
+export function Receipt({ of: receipt, task }: ReceiptProps) {
+  if (!receipt) return task ? <Status of="pending">Waits for its turn</Status> : null;
+  return (
+    <div className="chat-said" data-state={receipt.state}>
+      {!task && (
+        <div className="bubble bubble-user" dir="auto">
+          {receipt.message}
+        </div>
+      )}
+      {!task && receipt.attachments.length > 0 && (
+        <span className="note">
+          <RunFiles files={receipt.attachments} />
+        </span>
+      )}
+      <Group gap="xs" justify="flex-end">
+        <ReceiptState receipt={receipt} starts_turn={task !== undefined} />
+        {receipt.state === 'pending' && <Withdraw receipt={receipt} />}
+      </Group>
+    </div>
+  );
+}
+
+function ReceiptState({ receipt: { state, reason }, starts_turn }: { receipt: MessageReceipt; starts_turn: boolean }) {
+  if (state === 'pending')
+    return <Status of="waiting">{starts_turn ? 'Waits for its turn' : 'Waits for the next step, which reads it'}</Status>;
+  if (state === 'refused') return <Status of="refused">Not taken: {reason ?? 'no reason was given'}</Status>;
+  return (
+    <Text size="xs" c="dimmed">
+      {state}
+    </Text>
+  );
+}
+
+function Withdraw({ receipt: { id, thread_id } }: { receipt: MessageReceipt }) {
+  const withdraw = useAct(threadMessages.withdraw);
+  return (
+    <>
+      <Button
+        variant="default"
+        size="compact-xs"
+        loading={withdraw.isPending}
+        data-needs={withdraw.needs}
+        onClick={() => withdraw.mutate({ params: { id: thread_id!, message_id: id } })}
+      >
+        Withdraw
+      </Button>
+      <FailureBelow problem={withdraw.error} />
+    </>
+  );
+}

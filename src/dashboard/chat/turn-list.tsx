@@ -1,0 +1,85 @@
+import { Button, Group, Text } from '@mantine/core';
+import { useEffect } from 'react';
+import { threadMessages } from '../../contracts/thread-messages.ts';
+import type { Thread } from '../../contracts/threads.ts';
+import { useList } from '../api/queries.ts';
+import { Loaded } from '../ui/states.tsx';
+import { listVersions } from './branches.ts';
+import type { Outbox, Sending } from './outbox.ts';
+import { OutgoingMessage } from './outgoing-message.tsx';
+import { Receipt } from './receipt.tsx';
+import { Turn } from './turn.tsx';
+import { useSeen } from './use-seen.ts';
+import { useTurns } from './use-turns.ts';
+
+const NEWEST_RECEIPTS = 100;
+const BUSY = 'Wait until the turn in progress has ended, or stop it';
+
+interface ListProps {
+  thread: Thread;
+  outbox: Outbox;
+  /** Takes a message back into the box. */
+  edit(one: Sending): void;
+}
+
+/** The turns of the branch in use, and below them the messages of this tab that are on their way. */
+export function TurnList({ thread, outbox, edit }: ListProps) {
+  const { query, turns } = useTurns(thread);
+  const receipts = useList(threadMessages.list, { limit: NEWEST_RECEIPTS }, { params: { id: thread.id } }).items ?? [];
+  const { all, branch } = turns;
+  const known = new Set([...all, ...receipts].map(({ id }) => id));
+  const sending = outbox.sending.filter(({ id }) => id === null || !known.has(id));
+  // A message that no turn of this branch shows, such as one that was refused before any read it.
+  const shown = new Set(branch.map(({ id }) => id));
+  const others = receipts.filter(
+    ({ id, task_id, state }) => ['pending', 'refused'].includes(state) && !shown.has(id) && !(task_id && shown.has(task_id)),
+  );
+  return (
+    <Loaded query={{ ...query, data: query.items }} what="Loading the conversation">
+      {() => (
+        <>
+          {turns.has_earlier && <Earlier key={branch[0]?.id} loading={turns.loading} read={turns.readEarlier} />}
+          {branch.map((task) => (
+            <Turn
+              key={task.id}
+              task={task}
+              versions={{
+                thread_id: thread.id,
+                of: listVersions(all, task),
+                all,
+                refusal: thread.active_task_id === null ? null : BUSY,
+              }}
+              receipts={receipts.filter(({ id, task_id }) => id === task.id || task_id === task.id)}
+              is_active={task.id === thread.active_task_id}
+            />
+          ))}
+          {others.toReversed().map((receipt) => (
+            <Receipt key={receipt.id} of={receipt} />
+          ))}
+          {sending.map((one) => (
+            <OutgoingMessage key={one.key} one={one} outbox={outbox} edit={edit} />
+          ))}
+          {branch.length === 0 && sending.length === 0 && others.length === 0 && (
+            <Text c="dimmed">No messages yet. Type one below.</Text>
+          )}
+        </>
+      )}
+    </Loaded>
+  );
+}
+
+/** Reads earlier turns as the reader comes near them. */
+function Earlier({ loading, read }: { loading: boolean; read(): void }) {
+  const [element, seen] = useSeen<HTMLDivElement>();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once, when it comes into sight
+  useEffect(() => {
+    if (seen) read();
+  }, [seen]);
+  return (
+    <Group ref={element} justify="center">
+      <Button variant="default" loading={loading} data-needs="read" onClick={read}>
+        Show earlier turns
+      </Button>
+    </Group>
+  );
+}
