@@ -640,6 +640,8 @@ export type ChatEvent =
       message_id: string;
       /** The reply ended at the output limit of the model */
       truncated?: boolean;
+      /** The whole reply, if the deltas do not make it up: the connection to the model broke, and its second answer was another */
+      content?: string;
     }
   | {
       type: 'error';
@@ -654,7 +656,7 @@ export type ChatMessage = {
   usage: ChatUsage | null;
   /** The reply ended at the output limit of the model */
   truncated: boolean;
-  /** Of a user message: why it got no reply; null: it has one, or will */
+  /** Of a user message: why it got no reply, or no whole one; null: it has one, or will */
   error: string | null;
   /** ISO 8601, UTC */
   created_at: string;
@@ -671,6 +673,8 @@ export type ChatRequest = {
   message: string;
   /** Omit to start a new session */
   session_id?: string;
+  /** False: the agent answers without its tools */
+  tools?: boolean;
 };
 
 export type ChatSession = {
@@ -1337,8 +1341,8 @@ export type ExportedWorkflow = {
   model_total_seconds?: number | null;
   /** The most seconds in which nothing of an answer arrives. Null: a workflow uses the limit of its provider, a provider that of the installation (`MODEL_SILENCE_SECONDS`) */
   model_silence_seconds?: number | null;
-  /** What to do with a prompt while a run is in progress: `enqueue` runs it afterwards, `reject` refuses it, `interrupt` halts the run. Of several prompts that interrupt, only the newest runs; the others end `halted` with `superseded` */
-  on_busy?: 'enqueue' | 'reject' | 'interrupt';
+  /** What to do with a prompt while a run is in progress: `enqueue` runs it afterwards, `reject` refuses it, `interrupt` halts the run, `steer` lets the run read the prompt at its next step (schedules enqueue theirs). Of several prompts that interrupt, only the newest runs; the others end `halted` with `superseded` */
+  on_busy?: 'enqueue' | 'reject' | 'interrupt' | 'steer';
   /** What a run knows of earlier ones. `none`: nothing. `thread`: each prompt is a turn of a conversation, a new one or that of its `thread_id`, and its model reads the turns before. Threads of a workflow run next to each other; `on_busy` decides within each */
   remember?: 'none' | 'thread';
   /** What happens to prompts that wait when the workflow is switched off: `halt` ends them with `workflow_inactive`, `wait` keeps them until it is switched on. The run in progress continues */
@@ -1403,8 +1407,8 @@ export type ExportedWorkflowOutput = {
   model_total_seconds: number | null;
   /** The most seconds in which nothing of an answer arrives. Null: a workflow uses the limit of its provider, a provider that of the installation (`MODEL_SILENCE_SECONDS`) */
   model_silence_seconds: number | null;
-  /** What to do with a prompt while a run is in progress: `enqueue` runs it afterwards, `reject` refuses it, `interrupt` halts the run. Of several prompts that interrupt, only the newest runs; the others end `halted` with `superseded` */
-  on_busy: 'enqueue' | 'reject' | 'interrupt';
+  /** What to do with a prompt while a run is in progress: `enqueue` runs it afterwards, `reject` refuses it, `interrupt` halts the run, `steer` lets the run read the prompt at its next step (schedules enqueue theirs). Of several prompts that interrupt, only the newest runs; the others end `halted` with `superseded` */
+  on_busy: 'enqueue' | 'reject' | 'interrupt' | 'steer';
   /** What a run knows of earlier ones. `none`: nothing. `thread`: each prompt is a turn of a conversation, a new one or that of its `thread_id`, and its model reads the turns before. Threads of a workflow run next to each other; `on_busy` decides within each */
   remember: 'none' | 'thread';
   /** What happens to prompts that wait when the workflow is switched off: `halt` ends them with `workflow_inactive`, `wait` keeps them until it is switched on. The run in progress continues */
@@ -1937,6 +1941,34 @@ export type LogData =
       attachments?: Attachment[];
     }
   | {
+      event: 'message_waiting';
+      detail: string;
+      /** Identifier issued by the service (UUIDv7) */
+      message_id: string;
+    }
+  | {
+      event: 'message_withdrawn';
+      detail: string;
+      /** Identifier issued by the service (UUIDv7) */
+      message_id: string;
+    }
+  | {
+      event: 'message_passed_on';
+      detail: string;
+      /** Identifier issued by the service (UUIDv7) */
+      message_id: string;
+      /** The run that gets it */
+      task_id: string;
+    }
+  | {
+      event: 'message_refused';
+      detail: string;
+      /** Identifier issued by the service (UUIDv7) */
+      message_id: string;
+      /** The code, or the sentence, of the reason that its receipt shows */
+      reason: string;
+    }
+  | {
       event: 'forked';
       detail: string;
       forked_from: ForkedFrom;
@@ -2269,6 +2301,42 @@ export type LogEntry =
       /** Identifier issued by the service (UUIDv7) */
       task_id: string;
       attachments?: Attachment[];
+    }
+  | {
+      event: 'message_waiting';
+      /** ISO 8601, UTC */
+      timestamp: string;
+      detail: string;
+      /** Identifier issued by the service (UUIDv7) */
+      message_id: string;
+    }
+  | {
+      event: 'message_withdrawn';
+      /** ISO 8601, UTC */
+      timestamp: string;
+      detail: string;
+      /** Identifier issued by the service (UUIDv7) */
+      message_id: string;
+    }
+  | {
+      event: 'message_passed_on';
+      /** ISO 8601, UTC */
+      timestamp: string;
+      detail: string;
+      /** Identifier issued by the service (UUIDv7) */
+      message_id: string;
+      /** The run that gets it */
+      task_id: string;
+    }
+  | {
+      event: 'message_refused';
+      /** ISO 8601, UTC */
+      timestamp: string;
+      detail: string;
+      /** Identifier issued by the service (UUIDv7) */
+      message_id: string;
+      /** The code, or the sentence, of the reason that its receipt shows */
+      reason: string;
     }
   | {
       event: 'forked';
@@ -3027,7 +3095,19 @@ export type MemoryUpdate = {
   ttl?: string | null;
 };
 
-/** A complete message of the model or of a tool. */
+export type MessageCreate = {
+  message: string;
+  /** Images, PDF files and texts that the model is given with the prompt */
+  attachments?: AttachmentOrder[];
+  /** If a turn is in progress: `enqueue` starts another one afterwards, `steer` lets the one in progress read the message at its next step, `interrupt` ends it and starts another one at once, `fork` starts one beside it from its last recorded step, `reject` refuses with 409 */
+  when_busy?: 'enqueue' | 'steer' | 'interrupt' | 'fork' | 'reject';
+  /** Up to 16 entries that you choose */
+  metadata?: {
+    [name: string]: string;
+  };
+};
+
+/** A complete message of the model or of a tool, or one that a person sent while the run worked. */
 export type MessageData = {
   role: string;
   content: string;
@@ -3036,6 +3116,10 @@ export type MessageData = {
   call_id?: string;
   /** The tool, if the message is a result */
   name?: string;
+  /** Present if a person sent the message while the run worked; `step` reads it first */
+  kind?: 'steer';
+  /** Its receipt */
+  message_id?: string;
   /** True: the run ended before the message was complete */
   partial?: boolean;
   /** True: the reply ended at the output limit of the model */
@@ -3047,6 +3131,37 @@ export type MessageData = {
 /** A piece of the text that the model is writing. */
 export type MessageDeltaData = {
   delta: string;
+};
+
+/** A message with what became of it */
+export type MessageReceipt = {
+  /** Of the message, and of the turn that it begins */
+  id: string;
+  /** Null: it was sent to a run that is in no thread */
+  thread_id: string | null;
+  /** Identifier issued by the service (UUIDv7) */
+  workflow_id: string;
+  /** What became of it. `pending`: no run has read it yet. Every other state is final: `started` a turn, `steered` a run that was working, `refused` (see `reason`), or `withdrawn` by its author */
+  state: 'pending' | 'started' | 'steered' | 'refused' | 'withdrawn';
+  when_busy: 'enqueue' | 'steer' | 'interrupt' | 'fork' | 'reject';
+  message: string;
+  attachments: Attachment[];
+  /** Up to 16 entries that you choose */
+  metadata: {
+    [name: string]: string;
+  };
+  /** The run that it waits for, has entered, or is */
+  task_id: string;
+  /** The step of that run that read it; null: it is the prompt, or waits */
+  step: number | null;
+  /** Why it was refused */
+  reason: string | null;
+  /** ISO 8601, UTC */
+  created_at: string;
+  /** ISO 8601, UTC */
+  updated_at: string;
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
 };
 
 export type Model = {
@@ -3317,7 +3432,7 @@ export type PromptRequest = {
   /** Images, PDF files and texts that the model is given with the prompt */
   attachments?: AttachmentOrder[];
   reasoning_effort?: string | null;
-  on_busy?: 'enqueue' | 'reject' | 'interrupt';
+  on_busy?: 'enqueue' | 'reject' | 'interrupt' | 'steer';
   /** The conversation that the prompt continues, of a workflow with `remember: thread` */
   thread_id?: string;
 };
@@ -3808,6 +3923,7 @@ export type RunBundle = {
     role: 'user' | 'assistant' | 'tool' | 'system';
     kind:
       | 'prompt'
+      | 'steer'
       | 'reply'
       | 'partial'
       | 'result'
@@ -3837,6 +3953,7 @@ export type RunBundle = {
     role: 'user' | 'assistant' | 'tool' | 'system';
     kind:
       | 'prompt'
+      | 'steer'
       | 'reply'
       | 'partial'
       | 'result'
@@ -4561,6 +4678,8 @@ export type TaskDetail = {
   forks: ForkOfRun[];
   messages?: TranscriptMessage[];
   logs?: LogEntry[];
+  /** Messages that the run reads at its next step, in the order in which they were accepted */
+  waiting_messages: MessageReceipt[];
   /** With include=steps; the same as /steps */
   steps_detail?: TaskStep[];
   /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
@@ -4623,11 +4742,10 @@ export type TaskStep = {
 export type Thread = {
   /** Identifier issued by the service (UUIDv7) */
   id: string;
-  /** Identifier issued by the service (UUIDv7) */
-  workflow_id: string;
-  /** Identifier issued by the service (UUIDv7) */
-  agent_id: string;
-  agent_name: string;
+  /** Null: a conversation of `/v1` that has no response yet */
+  workflow_id: string | null;
+  agent_id: string | null;
+  agent_name: string | null;
   /** Null: the beginning of its first message */
   title: string | null;
   /** Up to 16 entries that you choose */
@@ -5235,8 +5353,8 @@ export type Workflow = {
   model_total_seconds: number | null;
   /** The most seconds in which nothing of an answer arrives. Null: a workflow uses the limit of its provider, a provider that of the installation (`MODEL_SILENCE_SECONDS`) */
   model_silence_seconds: number | null;
-  /** What to do with a prompt while a run is in progress: `enqueue` runs it afterwards, `reject` refuses it, `interrupt` halts the run. Of several prompts that interrupt, only the newest runs; the others end `halted` with `superseded` */
-  on_busy: 'enqueue' | 'reject' | 'interrupt';
+  /** What to do with a prompt while a run is in progress: `enqueue` runs it afterwards, `reject` refuses it, `interrupt` halts the run, `steer` lets the run read the prompt at its next step (schedules enqueue theirs). Of several prompts that interrupt, only the newest runs; the others end `halted` with `superseded` */
+  on_busy: 'enqueue' | 'reject' | 'interrupt' | 'steer';
   /** What a run knows of earlier ones. `none`: nothing. `thread`: each prompt is a turn of a conversation, a new one or that of its `thread_id`, and its model reads the turns before. Threads of a workflow run next to each other; `on_busy` decides within each */
   remember: 'none' | 'thread';
   /** What happens to prompts that wait when the workflow is switched off: `halt` ends them with `workflow_inactive`, `wait` keeps them until it is switched on. The run in progress continues */
@@ -5323,8 +5441,8 @@ export type WorkflowCreate = {
   model_total_seconds?: number | null;
   /** The most seconds in which nothing of an answer arrives. Null: a workflow uses the limit of its provider, a provider that of the installation (`MODEL_SILENCE_SECONDS`) */
   model_silence_seconds?: number | null;
-  /** What to do with a prompt while a run is in progress: `enqueue` runs it afterwards, `reject` refuses it, `interrupt` halts the run. Of several prompts that interrupt, only the newest runs; the others end `halted` with `superseded` */
-  on_busy?: 'enqueue' | 'reject' | 'interrupt';
+  /** What to do with a prompt while a run is in progress: `enqueue` runs it afterwards, `reject` refuses it, `interrupt` halts the run, `steer` lets the run read the prompt at its next step (schedules enqueue theirs). Of several prompts that interrupt, only the newest runs; the others end `halted` with `superseded` */
+  on_busy?: 'enqueue' | 'reject' | 'interrupt' | 'steer';
   /** What a run knows of earlier ones. `none`: nothing. `thread`: each prompt is a turn of a conversation, a new one or that of its `thread_id`, and its model reads the turns before. Threads of a workflow run next to each other; `on_busy` decides within each */
   remember?: 'none' | 'thread';
   /** What happens to prompts that wait when the workflow is switched off: `halt` ends them with `workflow_inactive`, `wait` keeps them until it is switched on. The run in progress continues */
@@ -5407,8 +5525,8 @@ export type WorkflowSummary = {
   model_total_seconds: number | null;
   /** The most seconds in which nothing of an answer arrives. Null: a workflow uses the limit of its provider, a provider that of the installation (`MODEL_SILENCE_SECONDS`) */
   model_silence_seconds: number | null;
-  /** What to do with a prompt while a run is in progress: `enqueue` runs it afterwards, `reject` refuses it, `interrupt` halts the run. Of several prompts that interrupt, only the newest runs; the others end `halted` with `superseded` */
-  on_busy: 'enqueue' | 'reject' | 'interrupt';
+  /** What to do with a prompt while a run is in progress: `enqueue` runs it afterwards, `reject` refuses it, `interrupt` halts the run, `steer` lets the run read the prompt at its next step (schedules enqueue theirs). Of several prompts that interrupt, only the newest runs; the others end `halted` with `superseded` */
+  on_busy: 'enqueue' | 'reject' | 'interrupt' | 'steer';
   /** What a run knows of earlier ones. `none`: nothing. `thread`: each prompt is a turn of a conversation, a new one or that of its `thread_id`, and its model reads the turns before. Threads of a workflow run next to each other; `on_busy` decides within each */
   remember: 'none' | 'thread';
   /** What happens to prompts that wait when the workflow is switched off: `halt` ends them with `workflow_inactive`, `wait` keeps them until it is switched on. The run in progress continues */
@@ -5471,7 +5589,7 @@ export type WorkflowUpdate = {
   budget?: Budget | null;
   model_total_seconds?: number | null;
   model_silence_seconds?: number | null;
-  on_busy?: 'enqueue' | 'reject' | 'interrupt';
+  on_busy?: 'enqueue' | 'reject' | 'interrupt' | 'steer';
   remember?: 'none' | 'thread';
   on_inactive?: 'halt' | 'wait';
   /** inactive: new prompts are refused. active: they are accepted again. Only runs set the other values; sending the one that the workflow has changes nothing, and any other is refused */
@@ -5729,6 +5847,18 @@ export interface Operations {
     };
     reply: null;
   };
+  /** Withdraw a message that was sent to a run */
+  'DELETE /api/tasks/{id}/messages/{message_id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+        /** Identifier issued by the service (UUIDv7) */
+        message_id: string;
+      };
+    };
+    reply: MessageReceipt;
+  };
   /** Delete a score of a run */
   'DELETE /api/tasks/{id}/scores/{score_id}': {
     input: {
@@ -5750,6 +5880,18 @@ export interface Operations {
       };
     };
     reply: null;
+  };
+  /** Withdraw a message */
+  'DELETE /api/threads/{id}/messages/{message_id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+        /** Identifier issued by the service (UUIDv7) */
+        message_id: string;
+      };
+    };
+    reply: MessageReceipt;
   };
   /** Revoke all tokens of a thread */
   'DELETE /api/threads/{id}/tokens': {
@@ -5855,7 +5997,7 @@ export interface Operations {
     };
     reply: ChatSessionDetail;
   };
-  /** Follow the reply in progress */
+  /** Follow a reply */
   'GET /api/agents/{agent_id}/chat/sessions/{session_id}/stream': {
     input: {
       path: {
@@ -5865,7 +6007,7 @@ export interface Operations {
         session_id: string;
       };
       query?: {
-        /** The user message whose reply to follow; without it, the one in progress */
+        /** The user message whose reply to follow; without it, the one in progress, or with `Last-Event-ID` the last one */
         question_id?: string;
       };
     };
@@ -6665,6 +6807,18 @@ export interface Operations {
     };
     reply: RunBundle;
   };
+  /** Get the receipt of a message that was sent to a run */
+  'GET /api/tasks/{id}/messages/{message_id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+        /** Identifier issued by the service (UUIDv7) */
+        message_id: string;
+      };
+    };
+    reply: MessageReceipt;
+  };
   /** The agent's to-do list */
   'GET /api/tasks/{id}/progress': {
     input: {
@@ -6787,6 +6941,34 @@ export interface Operations {
       };
     };
     reply: AgUiEvent;
+  };
+  /** List the messages that were sent to a thread, newest first */
+  'GET /api/threads/{id}/messages': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+      query?: {
+        /** Items per page */
+        limit?: number;
+        /** Opaque; from the Link header of the previous page */
+        cursor?: string;
+      };
+    };
+    reply: MessageReceipt[];
+  };
+  /** Get the receipt of a message */
+  'GET /api/threads/{id}/messages/{message_id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+        /** Identifier issued by the service (UUIDv7) */
+        message_id: string;
+      };
+    };
+    reply: MessageReceipt;
   };
   /** Stream the last answer again, for useChat */
   'GET /api/threads/{id}/ui': {
@@ -7082,7 +7264,7 @@ export interface Operations {
     };
     reply: ChatEvent;
   };
-  /** Stop the reply that is being written */
+  /** Stop the reply in progress */
   'POST /api/agents/{agent_id}/chat/sessions/{session_id}/stop': {
     input: {
       path: {
@@ -7502,6 +7684,17 @@ export interface Operations {
     };
     reply: AgUiEvent;
   };
+  /** Send a message to a thread */
+  'POST /api/threads/{id}/messages': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+      body: MessageCreate;
+    };
+    reply: MessageReceipt;
+  };
   /** Create a token for a page */
   'POST /api/threads/{id}/tokens': {
     input: {
@@ -7813,6 +8006,7 @@ export const IDEMPOTENT: ReadonlySet<string> = new Set([
   'POST /api/tasks/{id}/scores',
   'POST /api/threads',
   'POST /api/threads/{id}/ag-ui',
+  'POST /api/threads/{id}/messages',
   'POST /api/threads/{id}/ui',
   'POST /api/tokens',
   'POST /api/workflows',
