@@ -32,6 +32,11 @@ async function remembering(tools: string[] = [], agent: object = {}) {
   return { workflow_id, agent_id, name };
 }
 
+const CTRL_C = '\u0003';
+
+/** Opens a gate that a scripted answer waits for. */
+const gate = () => Promise.withResolvers<void>();
+
 const threadOf = (printed: string): string => /--thread (\S+)/.exec(printed)![1]!;
 const turnsOf = async (thread_id: string): Promise<Record<string, any>[]> =>
   (await here.alice.ok(here.alice.get(`/api/tasks?thread_id=${thread_id}`))).toReversed();
@@ -68,6 +73,20 @@ describe('perdura chat without a terminal', () => {
     const talk = await perdura(['chat', '--workflow', workflow_id], 'First?\nSecond?\n');
     expect(talk).toMatchObject({ code: 1, out: 'Seven.\n', errors: expect.stringContaining('The turn failed: ') });
     expect((await turnsOf(threadOf(talk.errors))).map(({ status }) => status)).toEqual(['failed', 'completed']);
+  }, 60_000);
+
+  it('prints the answers to its own lines alone', async () => {
+    const { workflow_id } = await remembering();
+    const open = gate();
+    here.model.script(says('Others first.', { until: open.promise }), says('Second.'));
+    const first = { prompt: 'Go.' };
+    const path = `/api/workflows/${workflow_id}/prompt`;
+    const { task_id, thread_id } = await here.alice.ok(here.alice.post(path, first), 201);
+    await here.events(task_id, { enough: ({ type }) => type === 'message_delta' });
+    const talk = perdura(['chat', '--thread', thread_id], 'And then?');
+    await vi.waitUntil(async () => (await turnsOf(thread_id)).length === 2, 30_000);
+    open.resolve();
+    expect(await talk).toMatchObject({ code: 0, out: 'Second.\n' });
   }, 60_000);
 
   it('prints each event as a line of JSON for programs', async () => {
@@ -107,11 +126,6 @@ describe('perdura chat without a terminal', () => {
     expect(workflow).toMatchObject({ code: 1, errors: expect.stringContaining('no workflow with the title "Nobody"') });
   });
 });
-
-const CTRL_C = '\u0003';
-
-/** Opens a gate that a scripted answer waits for. */
-const gate = () => Promise.withResolvers<void>();
 
 /** Creates an agent whose tool needs an approval. */
 async function payingWithApproval() {
@@ -163,6 +177,24 @@ describe('perdura chat in a terminal', () => {
         expect.stringMatching(/^To continue: perdura chat --thread /),
       ],
     ]);
+  }, 60_000);
+
+  it('asks for the approval that a turn waits for since earlier', async () => {
+    const { agent_id, tool } = await payingWithApproval();
+    const thread = await here.alice.ok(here.alice.post('/api/threads', { agent_id }), 201);
+    here.model.script(asks({ name: tool, args: { amount: 19 } }), says('Paid.'));
+    const sent = await here.alice.ok(here.alice.post(`/api/threads/${thread.id}/messages`, { message: 'Pay 19.' }), 202);
+    const task = () => here.alice.ok(here.alice.get(`/api/tasks/${sent.task_id}`));
+    await vi.waitUntil(async () => (await task()).status === 'waiting', 30_000);
+    const { screen } = await typeInto(
+      ['chat', '--thread', thread.id],
+      [
+        ['follow: ', 'y\r'],
+        ['Paid.', ''],
+        ['> ', CTRL_C],
+      ],
+    );
+    expect(screen).toEqual(expect.arrayContaining([`  → ${tool} {"amount":19}`, 'Paid.']));
   }, 60_000);
 
   it('takes a line that was begun before an approval is asked for as a message, never as the decision', async () => {
@@ -300,13 +332,15 @@ describe('perdura chat in a terminal', () => {
         ['> ', CTRL_C],
       ],
     );
-    expect(screen.slice(1, -1)).toEqual(['> Go.', 'Half', '> And then?', 'whole.', 'Second.']);
+    // The terminal may hear of the end of the turn before or after it sends the message.
+    const shown = screen.slice(1, -1).filter((line) => !line.includes('↳'));
+    expect(shown).toEqual(['> Go.', 'Half', '> And then?', 'whole.', 'Second.']);
     expect((await turnsOf(threadOf(screen.at(-1)!))).map(({ prompt }) => prompt)).toEqual(['Go.', 'And then?']);
   }, 60_000);
 
   it('stops the turn at Ctrl-C, and leaves at the next one when nothing is in progress', async () => {
     const { agent_id } = await remembering();
-    here.model.script(hangs('Half'), says('Whole.'));
+    here.model.script(hangs('Half'), says('Whole.'), says('Thrice.'));
     const { code, screen } = await typeInto(
       ['chat', agent_id],
       [
@@ -315,14 +349,25 @@ describe('perdura chat in a terminal', () => {
         ['was stopped', ''],
         ['> ', 'Again?\r'],
         ['Whole.', ''],
-        ['> ', `Never mind${CTRL_C}${CTRL_C}`],
+        ['> ', `Never mind${CTRL_C}Twice?\r`],
+        ['Thrice.', ''],
+        ['> ', CTRL_C],
       ],
     );
     expect([code, screen.slice(1, -1)]).toEqual([
       0,
-      ['> Go.', 'Half', 'Stopping …', 'The turn was stopped; what was written stays in the thread', '> Again?', 'Whole.'],
+      [
+        '> Go.',
+        'Half',
+        'Stopping …',
+        'The turn was stopped; what was written stays in the thread',
+        '> Again?',
+        'Whole.',
+        '> Twice?',
+        'Thrice.',
+      ],
     ]);
-    expect((await turnsOf(threadOf(screen.at(-1)!))).map(({ status }) => status)).toEqual(['halted', 'completed']);
+    expect((await turnsOf(threadOf(screen.at(-1)!))).map(({ status }) => status)).toEqual(['halted', 'completed', 'completed']);
   }, 60_000);
 
   it('leaves a turn at once if Ctrl-C is pressed twice', async () => {

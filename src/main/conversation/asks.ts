@@ -1,17 +1,8 @@
 import type { PerduraClient, TaskEvent, ToolCallRecord } from '../../client/index.ts';
 import { showUnseen } from '../../domain/unseen.ts';
+import type { Ask } from './ask.ts';
 import { askQuestion } from './questions.ts';
 import type { Screen } from './screen.ts';
-
-/** Something that a turn waits for and the person decides in the terminal. */
-export interface Ask {
-  key: string;
-  /** What the person has to know, shown once. */
-  lines: string[];
-  prompt(): string;
-  /** Takes a line that was typed; returns true if nothing more is asked. Throws if the service refuses the decision. */
-  answer(line: string): Promise<boolean>;
-}
 
 interface Asking {
   client: PerduraClient;
@@ -109,7 +100,7 @@ export async function readAskEvent(asks: Asks, { client, task_id, event: { type,
   }
 }
 
-const DECISION = /^\s*(y|yes|n|no)(?:[\s,:]+(.*?))?\s*$/i;
+const DECISION = /^(yes|y|no|n)([\s,:].*)?$/is;
 
 interface RequestedCall {
   call_id: string;
@@ -124,8 +115,9 @@ function askApproval(client: PerduraClient, task_id: string, { call_id, name, ar
     lines: [`? ${name} ${showUnseen(args.replaceAll(/[\r\n]+/g, ' '))}`],
     prompt: () => 'Allow it? y or n, a reason may follow: ',
     async answer(line) {
-      const [, word, reason] = DECISION.exec(line) ?? [];
+      const [, word, rest = ''] = DECISION.exec(line.trim()) ?? [];
       if (word === undefined) return false;
+      const reason = rest.replace(/^[\s,:]+/, '');
       const decision = word.toLowerCase().startsWith('y') ? 'approve' : 'deny';
       await client.tasks[decision](task_id, call_id, reason ? { message: reason } : {});
       return true;

@@ -9,7 +9,7 @@ import { createTurnPrinter } from './turn-lines.ts';
 const RECEIPT_PAUSE_MS = 300;
 
 /** A thread as this terminal sees it. */
-export interface Conversation {
+export interface TerminalChat {
   client: PerduraClient;
   output: Output;
   /** True: each event of a turn is a line of JSON. */
@@ -33,21 +33,27 @@ export interface Conversation {
   ask?: { onEvent(event: TaskEvent, task_id: string): void; onEnd(): void };
 }
 
-type Beginning = Pick<Conversation, 'client' | 'output' | 'json' | 'leave'>;
+type Beginning = Pick<TerminalChat, 'client' | 'output' | 'json' | 'leave'>;
 
 /** Opens a conversation. A turn that is in progress is the first to be followed. */
-export function openConversation(beginning: Beginning, choice: Choice): Conversation {
+export function openConversation(beginning: Beginning, choice: Choice): TerminalChat {
   const { thread, home } = { thread: null, home: null, ...choice };
   const turn = thread?.active_task_id ? receiptOfTurn(thread.active_task_id, thread.id) : null;
   return {
     ...beginning,
-    ...{ thread, home, turn: null, is_following: false, has_failed: false, shown: new Set(), read: new Set() },
+    thread,
+    home,
     open: new Map(turn ? [[turn.id, turn]] : []),
+    read: new Set(),
+    shown: new Set(),
+    turn: null,
+    is_following: false,
+    has_failed: false,
   };
 }
 
 /** Sends a message, and begins the thread with the first one. */
-export async function send(conversation: Conversation, message: NewMessage): Promise<Receipt> {
+export async function send(conversation: TerminalChat, message: NewMessage): Promise<Receipt> {
   const { client, home } = conversation;
   conversation.thread ??= await beginThread(client, home!, message.message);
   const receipt = await sendMessage(client, conversation.thread.id, message);
@@ -57,7 +63,7 @@ export async function send(conversation: Conversation, message: NewMessage): Pro
 }
 
 /** Shows the turns that open messages belong to, one after another, until no message is open. */
-export async function followTurns(conversation: Conversation): Promise<void> {
+export async function followTurns(conversation: TerminalChat): Promise<void> {
   if (conversation.is_following) return;
   conversation.is_following = true;
   try {
@@ -72,7 +78,7 @@ export async function followTurns(conversation: Conversation): Promise<void> {
 }
 
 /** Closes messages that are in a final state. Returns a turn that was not shown; null if no open message has one yet. */
-async function findNextTurn({ client, open, shown, output }: Conversation): Promise<string | null> {
+async function findNextTurn({ client, open, shown, output }: TerminalChat): Promise<string | null> {
   for (const known of open.values()) {
     const receipt = known.state === 'pending' ? await loadReceipt(client, known) : known;
     const is_waiting = receipt.state === 'pending';
@@ -101,7 +107,7 @@ export function formatReceipt({ state, task_id, step, reason }: Receipt): string
 }
 
 /** Shows a turn until it has ended; a lost connection continues where it broke off. */
-async function showTurn(conversation: Conversation, task_id: string): Promise<void> {
+async function showTurn(conversation: TerminalChat, task_id: string): Promise<void> {
   const { client, output, json, ask, open, read, shown, leave } = conversation;
   shown.add(task_id);
   conversation.turn = task_id;
@@ -135,7 +141,7 @@ const findSteer = ({ type, data }: TaskEvent): MessageEvent['data'] | null =>
   type === 'message' && data.kind === 'steer' ? data : null;
 
 /** Asks the turn in progress to stop. A turn that has ended by itself meanwhile needs no stop. */
-export async function stopTurn({ client, output, turn, leave }: Conversation): Promise<void> {
+export async function stopTurn({ client, output, turn, leave }: TerminalChat): Promise<void> {
   if (turn === null) return;
   output.note('Stopping …');
   await client.tasks.stop(turn, { signal: leave }).catch((error: Error & { status?: number }) => {

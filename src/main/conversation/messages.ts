@@ -20,7 +20,12 @@ export function sendMessage(client: PerduraClient, thread_id: string, message: N
 
 /** Returns the receipt of a turn that is known by its id alone. */
 export const receiptOfTurn = (id: string, thread_id: string | null): Receipt => ({
-  ...{ id, thread_id, task_id: id, state: 'started', step: null, reason: null },
+  id,
+  thread_id,
+  task_id: id,
+  state: 'started',
+  step: null,
+  reason: null,
 });
 
 export function loadReceipt(client: PerduraClient, { id, thread_id, task_id }: Receipt): Promise<Receipt> {

@@ -1,12 +1,12 @@
 import { createInterface } from 'node:readline';
-import { type Conversation, followTurns, openConversation, send, stopTurn } from './conversation.ts';
+import { followTurns, openConversation, send, stopTurn, type TerminalChat } from './conversation.ts';
 import { plainOutput } from './screen.ts';
 import type { Choice } from './threads.ts';
 
 const INTERRUPTED = 130;
 
 /** A conversation without a terminal: each line of stdin is a message, sent when the turn before it has ended. */
-export async function talkByLines(client: Conversation['client'], choice: Choice, json: boolean): Promise<Conversation> {
+export async function talkByLines(client: TerminalChat['client'], choice: Choice, json: boolean): Promise<TerminalChat> {
   const leaving = new AbortController();
   const conversation = openConversation({ client, output: plainOutput, json, leave: leaving.signal }, choice);
   // The output has the answers to these lines, and to none that was asked before.

@@ -8,7 +8,7 @@ import {
 } from '../../domain/questions.ts';
 import { showUnseen } from '../../domain/unseen.ts';
 import { cut } from '../remote/table.ts';
-import type { Ask } from './asks.ts';
+import type { Ask } from './ask.ts';
 
 const LABEL_CHARACTERS = 60;
 const DECLINE = '/decline';

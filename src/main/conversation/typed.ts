@@ -1,8 +1,9 @@
 import { createInterface } from 'node:readline';
 import type { Attachment } from '../../client/index.ts';
 import { suggest } from '../remote/options.ts';
-import { type Ask, type Asks, createAsks, readAskEvent } from './asks.ts';
-import { type Conversation, followTurns, openConversation, send, stopTurn } from './conversation.ts';
+import type { Ask } from './ask.ts';
+import { type Asks, createAsks, readAskEvent } from './asks.ts';
+import { followTurns, openConversation, send, stopTurn, type TerminalChat } from './conversation.ts';
 import { uploadFile } from './files.ts';
 import { createScreen, type Screen } from './screen.ts';
 import { type Choice, listThreads, showThreads } from './threads.ts';
@@ -18,7 +19,7 @@ const LEAVE_MS = 2_000;
 const INTERRUPTED = 130;
 
 interface Talk {
-  conversation: Conversation;
+  conversation: TerminalChat;
   screen: Screen;
   asks: Asks;
   /** The files that go with the next message. */
@@ -27,7 +28,7 @@ interface Talk {
 }
 
 /** A conversation in a terminal: the person may type at any time. Resolves when they leave. */
-export async function talk(client: Conversation['client'], choice: Choice, json: boolean): Promise<Conversation> {
+export async function talk(client: TerminalChat['client'], choice: Choice, json: boolean): Promise<TerminalChat> {
   const lines = createInterface({ input: process.stdin, output: process.stderr });
   const screen = createScreen(lines);
   const leaving = new AbortController();
@@ -77,8 +78,8 @@ function takeLines(it: Talk, follow: () => void): void {
 
 function takeLine(it: Talk, ask: Ask | null, line: string): Promise<void> | void {
   const text = line.trim();
-  const [, name = '', words = ''] = /^\/([a-z]+)(?:\s+(.*))?$/.exec(text) ?? [];
-  if (Object.hasOwn(COMMANDS, name)) return COMMANDS[name]!(it, words);
+  const [, name = '', words = ''] = /^\/([a-z]+)(\s.*)?$/s.exec(text) ?? [];
+  if (Object.hasOwn(COMMANDS, name)) return COMMANDS[name]!(it, words.trim());
   if (ask) return it.asks.answer(ask, line);
   if (name) return it.screen.note(`There is no /${name}${suggest(`/${name}`, NAMES)}; /help lists the commands`);
   if (text) return sendLine(it, text.replace(/^\/\//, '/'));

@@ -11,7 +11,7 @@ export async function remoteClient(config: Config): Promise<PerduraClient> {
   return createClient(await remotePlace(config));
 }
 
-export const isId = (text: string): boolean => /^[\da-f]{8}-[\da-f-]{27}$/i.test(text);
+const isId = (text: string): boolean => /^[\da-f]{8}-[\da-f-]{27}$/i.test(text);
 
 export async function remotePlace(config: Config): Promise<{ url: string; token: string }> {
   const { PERDURA_API_URL: url, PERDURA_API_TOKEN: token } = config;
