@@ -91,7 +91,7 @@ export const threadMessages = {
     description: 'Refused with 409 if a run has read it, or it was refused. A turn that it would have begun does not run.',
     params: ThreadMessageParams,
     reply: MessageReceipt,
-    refuses: [403, 409, 503],
+    refuses: [403, 409, 412, 503],
   }),
   ofTask: endpoint('GET /api/tasks/{id}/messages/{message_id}', {
     operation: 'get_task_message',
@@ -110,6 +110,6 @@ export const threadMessages = {
     description: 'Refused with 409 if a run has read it, or it was refused.',
     params: ThreadMessageParams,
     reply: MessageReceipt,
-    refuses: [403, 409, 503],
+    refuses: [403, 409, 412, 503],
   }),
 };

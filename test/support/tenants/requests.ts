@@ -71,6 +71,7 @@ const SPECIAL: Record<string, (own: MadeTenant) => unknown> = {
   'PUT /api/tokens/{id}': () => ({ shared: true, value: 'taken over' }),
   'PUT /api/me/settings': ({ ids }) => ({ views: [{ screen: 'tasks', name: 'Mine', query: { workflow_id: ids.workflows } }] }),
   'PUT /api/threads/{id}': () => ({ title: 'taken over' }),
+  'POST /api/threads/{id}/messages': () => ({ message: 'taken over' }),
   'PUT /api/alerts/{id}': () => ({ threshold: 7 }),
   'POST /api/models/catalogue': () => ({ text: JSON.stringify({ format: 1, models: SHIPPED_MODELS }) }),
   'PUT /api/budgets/{id}': () => ({ limit_tokens: 1_000_033 }),
