@@ -235,6 +235,8 @@ const EXCEPTIONS: Record<string, (typeof REFERENCES)[string] | 'plain'> = {
   'POST /v1/responses model': 'door_model',
   'PUT /api/me/settings views[].name': 'plain',
   'POST /api/workflows/{id}/prompt attachments[].id': 'private',
+  'POST /api/threads/{id}/messages attachments[].id': 'private',
+  'POST /api/threads/{id}/messages attachments[].name': 'plain',
   'POST /api/workflows/{id}/prompt attachments[].name': 'plain',
   // These are names of tools in the record of a run.
   'POST /api/datasets/{id}/items/import steps[].tool_calls[].name': 'plain',
