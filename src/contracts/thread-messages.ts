@@ -14,7 +14,7 @@ export const MessageReceipt = z
     workflow_id: Id,
     state: z.enum(MESSAGE_STATES).meta({
       description:
-        'What became of it. `pending`: no run has read it yet. Every other state is final: `started` a turn, `steered` a run that was working, ' +
+        'Its outcome. `pending`: no run has read it yet. Every other state is final: `started` a turn, `steered` a run that was working, ' +
         '`refused` (see `reason`), or `withdrawn` by its author',
     }),
     when_busy: z.enum(WHEN_BUSY),
@@ -27,7 +27,7 @@ export const MessageReceipt = z
     created_at: Timestamp,
     updated_at: Timestamp,
   })
-  .meta({ id: 'MessageReceipt', description: 'A message with what became of it' });
+  .meta({ id: 'MessageReceipt', description: 'A message with its outcome' });
 export type MessageReceipt = z.output<typeof MessageReceipt>;
 
 const MessageCreate = z
@@ -40,7 +40,7 @@ const MessageCreate = z
       .meta({
         description:
           'If a turn is in progress: `enqueue` starts another one afterwards, `steer` lets the one in progress read the message at its next step, ' +
-          '`interrupt` ends it and starts another one at once, `fork` starts one beside it from its last recorded step, `reject` refuses with 409',
+          '`interrupt` ends it and starts another one at once, `fork` starts one next to it from its last recorded step, `reject` refuses with 409',
       }),
     metadata: Metadata.default({}),
   })
@@ -49,7 +49,7 @@ const MessageCreate = z
 const tag = 'Threads';
 const ThreadMessageParams = z.object({ id: Id, message_id: Id });
 const refuses = [403];
-const EXPLAINED = 'The receipt says what becomes of the message; read it again with GET until its state is not `pending`.';
+const EXPLAINED = 'The receipt has the outcome of the message; read it again with GET until its state is not `pending`.';
 
 export const threadMessages = {
   create: endpoint('POST /api/threads/{id}/messages', {
@@ -91,7 +91,7 @@ export const threadMessages = {
     description: 'Refused with 409 if a run has read it, or it was refused. A turn that it would have begun does not run.',
     params: ThreadMessageParams,
     reply: MessageReceipt,
-    refuses: [403, 409, 503],
+    refuses: [403, 409, 412, 503],
   }),
   ofTask: endpoint('GET /api/tasks/{id}/messages/{message_id}', {
     operation: 'get_task_message',
@@ -110,6 +110,6 @@ export const threadMessages = {
     description: 'Refused with 409 if a run has read it, or it was refused.',
     params: ThreadMessageParams,
     reply: MessageReceipt,
-    refuses: [403, 409, 503],
+    refuses: [403, 409, 412, 503],
   }),
 };

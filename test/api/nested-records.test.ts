@@ -94,6 +94,20 @@ async function chats(): Promise<Family> {
   return { parent, other, child: await chatted(parent) };
 }
 
+/** A message that a turn of a thread has read, with another thread. */
+async function messaged(): Promise<Family & { run: string; other_run: string }> {
+  const threadOf = async () => {
+    const workflow_id = await here.workflow({ workflow: { remember: 'thread' } });
+    const { id } = await here.alice.ok(here.alice.post('/api/threads', { workflow_id }), 201);
+    here.model.script(says('Seven.'));
+    const run = (await here.alice.ok(here.alice.post(`/api/threads/${id}/messages`, { message: 'x' }), 202)).id;
+    await here.ended(run);
+    return { id, run };
+  };
+  const [one, another] = [await threadOf(), await threadOf()];
+  return { parent: one.id, other: another.id, child: one.run, run: one.run, other_run: another.run };
+}
+
 /** What belongs to a record, by the path of its record, with the status of a request through another record. */
 const FAMILIES: Record<string, { status: number; make(): Promise<Family>; body?: object }> = {
   '/api/agents/{}/chat/sessions/{}': { status: 400, make: chats },
@@ -115,6 +129,14 @@ const FAMILIES: Record<string, { status: number; make(): Promise<Family>; body?:
         other,
         child: (await here.alice.ok(here.alice.post(`/api/tasks/${parent}/scores`, { value: 7 }), 201)).id,
       };
+    },
+  },
+  '/api/threads/{}/messages/{}': { status: 404, make: messaged },
+  '/api/tasks/{}/messages/{}': {
+    status: 404,
+    async make() {
+      const { child, run, other_run } = await messaged();
+      return { parent: run, other: other_run, child };
     },
   },
   '/api/tasks/{}/webhooks/{}': { status: 404, make: delivered },

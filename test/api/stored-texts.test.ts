@@ -44,6 +44,7 @@ const NOT_COUNTED: Record<string, string> = {
   task_steps: 'history',
   tasks: 'history',
   thread_tokens: 'expire',
+  thread_messages: 'history: at most 100 wait for a run, each as large as one request',
   threads: 'history: titles and metadata of limited length',
   token_uses: 'history',
   tool_calls: 'history',

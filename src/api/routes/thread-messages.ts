@@ -6,6 +6,7 @@ import type { StoredReceipt } from '../../store/runs/thread-messages.ts';
 import type { Dispatch } from '../../temporal/start/orders.ts';
 import { getHome, getOwnTask, getOwnThread } from '../checks/owned.ts';
 import { type Api, mount } from '../http/mount.ts';
+import { toReply } from '../http/validate.ts';
 import { type Attach, parseAttachments } from './attachments.ts';
 
 interface Services {
@@ -14,15 +15,20 @@ interface Services {
   dispatch: Dispatch;
 }
 
+interface MessagePlace {
+  id: string;
+  message_id: string;
+}
+
 /** How often a message may go to another run while it is being withdrawn. */
 const ATTEMPTS = 3;
 
 export function threadMessageRoutes(api: Api, { store, attach, dispatch }: Services): void {
-  const getOfThread = async ({ id, message_id }: { id: string; message_id: string }, caller: Caller) => {
+  const getOfThread = async ({ id, message_id }: MessagePlace, caller: Caller) => {
     await getOwnThread(store)(id, caller);
     return findMessage(store, message_id, ({ thread_id }) => thread_id === id, 'thread');
   };
-  const getOfTask = async ({ id, message_id }: { id: string; message_id: string }, caller: Caller) => {
+  const getOfTask = async ({ id, message_id }: MessagePlace, caller: Caller) => {
     const { workflow_id } = await getOwnTask(store)(id, caller);
     return findMessage(store, message_id, (message) => message.workflow_id === workflow_id, 'task');
   };
@@ -66,9 +72,13 @@ export function threadMessageRoutes(api: Api, { store, attach, dispatch }: Servi
     return store.messages.list(id, query);
   });
   mount(api, threadMessages.get, ({ params }, caller) => getOfThread(params, caller));
-  mount(api, threadMessages.withdraw, async ({ params }, caller) => withdraw(await getOfThread(params, caller)));
+  mount(api, threadMessages.withdraw, async ({ params }, caller) => withdraw(await getOfThread(params, caller)), {
+    current: async ({ params }, caller) => toReply(threadMessages.get.reply, await getOfThread(params as MessagePlace, caller)),
+  });
   mount(api, threadMessages.ofTask, ({ params }, caller) => getOfTask(params, caller));
-  mount(api, threadMessages.withdrawFromTask, async ({ params }, caller) => withdraw(await getOfTask(params, caller)));
+  mount(api, threadMessages.withdrawFromTask, async ({ params }, caller) => withdraw(await getOfTask(params, caller)), {
+    current: async ({ params }, caller) => toReply(threadMessages.get.reply, await getOfTask(params as MessagePlace, caller)),
+  });
 }
 
 async function findMessage(

@@ -3099,7 +3099,7 @@ export type MessageCreate = {
   message: string;
   /** Images, PDF files and texts that the model is given with the prompt */
   attachments?: AttachmentOrder[];
-  /** If a turn is in progress: `enqueue` starts another one afterwards, `steer` lets the one in progress read the message at its next step, `interrupt` ends it and starts another one at once, `fork` starts one beside it from its last recorded step, `reject` refuses with 409 */
+  /** If a turn is in progress: `enqueue` starts another one afterwards, `steer` lets the one in progress read the message at its next step, `interrupt` ends it and starts another one at once, `fork` starts one next to it from its last recorded step, `reject` refuses with 409 */
   when_busy?: 'enqueue' | 'steer' | 'interrupt' | 'fork' | 'reject';
   /** Up to 16 entries that you choose */
   metadata?: {
@@ -3133,7 +3133,7 @@ export type MessageDeltaData = {
   delta: string;
 };
 
-/** A message with what became of it */
+/** A message with its outcome */
 export type MessageReceipt = {
   /** Of the message, and of the turn that it begins */
   id: string;
@@ -3141,7 +3141,7 @@ export type MessageReceipt = {
   thread_id: string | null;
   /** Identifier issued by the service (UUIDv7) */
   workflow_id: string;
-  /** What became of it. `pending`: no run has read it yet. Every other state is final: `started` a turn, `steered` a run that was working, `refused` (see `reason`), or `withdrawn` by its author */
+  /** Its outcome. `pending`: no run has read it yet. Every other state is final: `started` a turn, `steered` a run that was working, `refused` (see `reason`), or `withdrawn` by its author */
   state: 'pending' | 'started' | 'steered' | 'refused' | 'withdrawn';
   when_busy: 'enqueue' | 'steer' | 'interrupt' | 'fork' | 'reject';
   message: string;

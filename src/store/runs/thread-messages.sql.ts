@@ -17,7 +17,7 @@ const RECEIPTS = `SELECT m.id, m.thread_id, m.workflow_id, m.owner, m.task_id, m
       CASE WHEN m.state <> 'started' OR t.started_at IS NOT NULL OR t.status IN (${LIVE}) THEN m.reason ELSE ${UNBEGUN} END AS reason
     FROM thread_messages m JOIN tasks t ON t.id = m.task_id`;
 
-export const receipt = statement('message_receipt', ['id'], `${RECEIPTS} WHERE m.id = :id`);
+export const messageReceipt = statement('message_receipt', ['id'], `${RECEIPTS} WHERE m.id = :id`);
 
 export const receiptsOfThread = statement(
   'receipts_of_thread',
@@ -25,7 +25,7 @@ export const receiptsOfThread = statement(
   `${RECEIPTS} WHERE m.thread_id = :thread_id AND (:before::uuid IS NULL OR m.id < :before::uuid) ORDER BY m.id DESC LIMIT :limit`,
 );
 
-export const countOfThread = statement(
+export const messagesOfThread = statement(
   'messages_of_thread',
   ['thread_id'],
   'SELECT count(*)::int AS total FROM thread_messages WHERE thread_id = :thread_id',

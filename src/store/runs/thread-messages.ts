@@ -61,7 +61,7 @@ const FOREIGN_KEY = '23503';
 /** Stores messages with receipts. A message that begins a turn is written with its task; others wait for the task that works. */
 export function threadMessageStore({ pool, keys, publish = () => {} }: Stores) {
   const find = async (id: string): Promise<StoredReceipt | null> => {
-    const found = await row<ReceiptRow>(pool, sql.receipt({ id }));
+    const found = await row<ReceiptRow>(pool, sql.messageReceipt({ id }));
     return found ? toReceipt(found) : null;
   };
   return {
@@ -71,7 +71,7 @@ export function threadMessageStore({ pool, keys, publish = () => {} }: Stores) {
       const before = parseCursor(cursor) ?? null;
       const [found, counted] = await Promise.all([
         rows<ReceiptRow>(pool, sql.receiptsOfThread({ thread_id, before, limit: limit + 1 })),
-        row<{ total: number }>(pool, sql.countOfThread({ thread_id })),
+        row<{ total: number }>(pool, sql.messagesOfThread({ thread_id })),
       ]);
       return cutPage(found.map(toReceipt), { total: counted!.total, limit, getCursor: ({ id }) => toCursor(id) });
     },

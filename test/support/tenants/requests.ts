@@ -73,6 +73,7 @@ const SPECIAL: Record<string, (own: MadeTenant) => unknown> = {
   'PUT /api/threads/{id}': () => ({ title: 'taken over' }),
   'POST /api/threads/{id}/ui': () => ({ messages: [{ id: 'm1', role: 'user', parts: [{ type: 'text', text: 'x' }] }] }),
   'POST /api/threads/{id}/ag-ui': () => ({ threadId: 't1', runId: 'r1', messages: [{ id: 'm1', role: 'user', content: 'x' }] }),
+  'POST /api/threads/{id}/messages': () => ({ message: 'taken over' }),
   'PUT /api/alerts/{id}': () => ({ threshold: 7 }),
   'POST /api/models/catalogue': () => ({ text: JSON.stringify({ format: 1, models: SHIPPED_MODELS }) }),
   'PUT /api/budgets/{id}': () => ({ limit_tokens: 1_000_033 }),
