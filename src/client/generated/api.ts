@@ -6783,7 +6783,7 @@ export interface Operations {
       };
       query?: {
         /** The most turns, the newest ones of the branch in use */
-        limit?: number;
+        turns?: number;
       };
     };
     reply: AgUiEvent;
@@ -6807,7 +6807,7 @@ export interface Operations {
       };
       query?: {
         /** The most turns, the newest ones of the branch in use */
-        limit?: number;
+        turns?: number;
       };
     };
     reply: UiMessage[];
