@@ -77,7 +77,7 @@ const AgUiEvent = z.looseObject({ type: z.string() }).meta({ id: 'AgUiEvent', de
 const UiHistoryMessage = UiMessage.meta({ id: 'UiMessage', description: 'A message as `useChat` of the AI SDK has it' });
 
 const HistoryQuery = z.object({
-  limit: z.coerce
+  turns: z.coerce
     .number()
     .int()
     .min(1)

@@ -154,8 +154,12 @@ const FAMILIES: Record<string, { status: number; make(): Promise<Family>; body?:
   },
 };
 
-/** Paths whose second part is a number within the record, so that each record has it; and one that takes what nobody has yet. */
-const NUMBERED = [/^\/api\/tasks\/\{\}\/steps\/\{\}/, /^\/api\/workflows\/\{\}\/versions\/\{\}/];
+/** Paths whose second part is a number within the record, so that each record has it, or a name that the page gives to its chat; and one that takes what nobody has yet. */
+const NUMBERED = [
+  /^\/api\/tasks\/\{\}\/steps\/\{\}/,
+  /^\/api\/workflows\/\{\}\/versions\/\{\}/,
+  /^\/api\/threads\/\{\}\/ui\/\{\}\/stream/,
+];
 const GIVES = 'POST /api/workflows/{}/skills/{}';
 
 const send = (client: Client, operation: string, ids: [string, string], body: object | undefined) => {

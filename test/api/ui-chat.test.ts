@@ -256,6 +256,18 @@ describe('useChat', () => {
     expect(await turnsOf(thread_id)).toHaveLength(1);
   });
 
+  it('begins with the newest turns, as many as it asks for', async () => {
+    const { thread_id, pages } = await talk();
+    const read = async (turns: number) => here.alice.get(`/api/threads/${thread_id}/ui/messages?turns=${turns}`);
+    const texts = async (turns: number) => ((await read(turns)).body as UIMessage[]).flatMap(textsOf);
+    expect([await texts(1), await texts(2), await texts(3)]).toEqual([
+      ['Another?', 'Five.'],
+      ['A prime?', 'Two.', 'Another?', 'Five.'],
+      ['A prime?', 'Two.', 'Another?', 'Five.'],
+    ]);
+    expect([(await read(0)).status, (await read(201)).status, (await pages.history()).length]).toEqual([422, 422, 4]);
+  });
+
   it('resumes nothing in a thread without a turn, and where an answer is old or known to its end', async () => {
     const { thread_id, pages } = await talk();
     const resume = async (id: string, more = {}) =>

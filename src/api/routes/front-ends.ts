@@ -65,9 +65,9 @@ export function frontEndRoutes(api: Api, services: CompatServices): void {
   });
   mount(api, frontEnds.resumeUi, ({ params: { id }, ...resuming }, caller) => resumeUi(id, resuming, caller));
   mount(api, frontEnds.resumeUiChat, ({ params: { id }, ...resuming }, caller) => resumeUi(id, resuming, caller));
-  mount(api, frontEnds.uiMessages, async ({ params: { id }, query: { limit } }, caller) => {
+  mount(api, frontEnds.uiMessages, async ({ params: { id }, query: { turns: most } }, caller) => {
     const { head_task_id } = await getOwn(id, caller);
-    return listUiHistory(await loadHistory(store, head_task_id, limit), toFileUrl);
+    return listUiHistory(await loadHistory(store, head_task_id, most), toFileUrl);
   });
 
   mount(api, frontEnds.runAgUi, async ({ body, signal, warn, ...request }, caller) => {
@@ -77,9 +77,9 @@ export function frontEndRoutes(api: Api, services: CompatServices): void {
     const receipt = is_new ? toReceipt(run) : undefined;
     return streamAgUi(readRunRecord(following, run, signal), { ...place, resumed: !is_new, receipt });
   });
-  mount(api, frontEnds.connectAgUi, async ({ params: { id }, query: { limit }, signal }, caller) => {
+  mount(api, frontEnds.connectAgUi, async ({ params: { id }, query: { turns: most }, signal }, caller) => {
     const { head_task_id } = await getOwn(id, caller);
-    const history = await loadHistory(store, head_task_id, limit);
+    const history = await loadHistory(store, head_task_id, most);
     const head = history.at(-1);
     if (!head) return showEmptyThread(id);
     const run = { task_id: head.task_id, workflow_id: head.workflow_id };

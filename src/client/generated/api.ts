@@ -6937,7 +6937,7 @@ export interface Operations {
       };
       query?: {
         /** The most turns, the newest ones of the branch in use */
-        limit?: number;
+        turns?: number;
       };
     };
     reply: AgUiEvent;
@@ -6989,7 +6989,7 @@ export interface Operations {
       };
       query?: {
         /** The most turns, the newest ones of the branch in use */
-        limit?: number;
+        turns?: number;
       };
     };
     reply: UiMessage[];

@@ -1,7 +1,7 @@
 import { statement } from '../database/statement.ts';
 
 /** The turn of a branch that follows a turn, or its first one. No row: the branch has no such turn. */
-export const turnAfter = statement(
+export const turnOfBranchAfter = statement(
   'turn_of_branch_after',
   ['head_task_id', 'previous_task_id'],
   `WITH RECURSIVE branch AS (

@@ -28,5 +28,5 @@ export const branchStore = (pool: pg.Pool) => ({
     (await row<{ seq: number | null }>(pool, sql.lastEventOfTask({ task_id })))?.seq ?? null,
   /** Returns the turn of a branch that follows another one; null before: its first one. Null: there is none. */
   turnAfter: async (head_task_id: string, previous_task_id: string | null): Promise<string | null> =>
-    (await row<{ id: string }>(pool, sql.turnAfter({ head_task_id, previous_task_id })))?.id ?? null,
+    (await row<{ id: string }>(pool, sql.turnOfBranchAfter({ head_task_id, previous_task_id })))?.id ?? null,
 });
