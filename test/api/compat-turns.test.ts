@@ -87,7 +87,7 @@ describe('the items of a conversation', () => {
       ['user', 'Help me.'],
       ['user', 'Add 2 and 3.'],
       ['function_call', name],
-      ['function_call_output', '5'],
+      ['function_call_output', '{"result": 5}'],
       ['assistant', 'Five.'],
     ]);
     expect(items[3]!.call_id).toBe(items[4]!.call_id);

@@ -60,15 +60,13 @@ function toStoredPart(
   remaining_files: AttachedFile[],
 ) {
   const file = FILE_PARTS.includes(type) ? remaining_files.shift() : undefined;
-  if (file) return toFilePart(file);
+  if (file) return toFilePart(file, type === 'image_url' || type === 'input_image');
   if (text === undefined) return { type: 'refusal', refusal: refusal ?? '' };
   return role === 'assistant' ? toOutputText(text) : { type: 'input_text', text };
 }
 
-const toFilePart = ({ id: file_id, name: filename, media_type }: AttachedFile) =>
-  media_type.startsWith('image/')
-    ? { type: 'input_image', file_id, image_url: null, detail: 'auto' }
-    : { type: 'input_file', file_id, filename };
+const toFilePart = ({ id: file_id, name: filename }: AttachedFile, is_image: boolean) =>
+  is_image ? { type: 'input_image', file_id, image_url: null, detail: 'auto' } : { type: 'input_file', file_id, filename };
 
 const toOutputText = (text: string) => ({ type: 'output_text', text, annotations: [], logprobs: [] });
 
@@ -107,7 +105,7 @@ const toMessageItem = (
   ...{ id, type: 'message', role, status: 'completed' },
   content: [
     ...(text === '' ? [] : [role === 'assistant' ? toOutputText(text) : { type: 'input_text', text }]),
-    ...files.map(toFilePart),
+    ...files.map((file) => toFilePart(file, file.media_type.startsWith('image/'))),
   ],
 });
 
