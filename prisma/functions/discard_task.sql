@@ -1,5 +1,5 @@
 -- Deletes a pending task that the engine never got, as if it had not been asked for. Returns the task that holds the lane then;
--- NULL when the lane is free, or when the task is not pending any more. Not if a message waits for it: that was accepted.
+-- NULL when the lane is free, when the task stands beside it, or is not pending any more. Not if a message waits for it: that was accepted.
 -- Locks: the thread and the workflow FOR NO KEY UPDATE, then the task, its events and the turns that follow it.
 CREATE OR REPLACE FUNCTION discard_task(p_task uuid) RETURNS uuid LANGUAGE plpgsql AS $$
 DECLARE
@@ -19,10 +19,11 @@ BEGIN
   SELECT * INTO before FROM tasks WHERE workflow_id = home ORDER BY id DESC LIMIT 1;
   UPDATE workflows SET task_count = task_count - 1, last_task_id = before.id, last_task_status = before.status,
     last_task_at = before.created_at WHERE id = home;
+  IF in_thread IS NULL AND gone.beside_lane THEN RETURN NULL; END IF;
   IF in_thread IS NULL THEN
     -- If it was the newest that interrupts, the one before is again.
     UPDATE workflows SET newest_interrupt = coalesce(
-        (SELECT max(lane_number) FROM tasks WHERE workflow_id = home AND thread_id IS NULL AND on_busy = 'interrupt'), 0)
+        (SELECT max(lane_number) FROM tasks WHERE workflow_id = home AND thread_id IS NULL AND on_busy = 'interrupt' AND NOT beside_lane), 0)
       WHERE id = home AND newest_interrupt > 0;
     IF holder = p_task THEN holder := next_in_lane(home, p_task); END IF;
     UPDATE workflows SET active_task_id = holder,
@@ -32,7 +33,7 @@ BEGIN
   ELSE
     SELECT active_task_id INTO holder FROM threads WHERE id = in_thread;
     UPDATE threads SET newest_interrupt = coalesce(
-        (SELECT max(lane_number) FROM tasks WHERE thread_id = in_thread AND on_busy = 'interrupt'), 0)
+        (SELECT max(lane_number) FROM tasks WHERE thread_id = in_thread AND on_busy = 'interrupt' AND NOT beside_lane), 0)
       WHERE id = in_thread AND newest_interrupt > 0;
     IF holder = p_task THEN holder := next_in_lane(in_thread, p_task); END IF;
     WITH RECURSIVE behind AS (
@@ -51,5 +52,5 @@ BEGIN
     -- The thread that it began has its id. One that was made without a turn stays.
     DELETE FROM threads WHERE id = in_thread AND id = p_task AND NOT EXISTS (SELECT 1 FROM tasks WHERE thread_id = in_thread);
   END IF;
-  RETURN holder;
+  RETURN CASE WHEN gone.beside_lane THEN NULL ELSE holder END;
 END $$;

@@ -18,7 +18,7 @@ BEGIN
     IF over.id IS NULL THEN
       SELECT * INTO over FROM tasks WHERE id = p_task;
       -- While the workflow is switched off, no task is next, but some may wait.
-      SELECT * INTO follower FROM tasks WHERE id = p_next OR (p_next IS NULL AND status = 'pending'
+      SELECT * INTO follower FROM tasks WHERE id = p_next OR (p_next IS NULL AND status = 'pending' AND NOT beside_lane
           AND coalesce(thread_id, workflow_id) = coalesce(over.thread_id, over.workflow_id))
         ORDER BY (on_busy = 'interrupt') DESC, lane_number NULLS FIRST, id LIMIT 1;
     END IF;
@@ -28,7 +28,7 @@ BEGIN
       UPDATE thread_messages SET state = 'refused', reason = p_refusal, caller_token = NULL, caller_key_id = NULL, updated_at = now()
         WHERE id = message.id;
       told := told || jsonb_build_object('type', 'log', 'timestamp', at, 'data',
-        jsonb_build_object('event', 'message_refused', 'detail', p_refusal, 'message_id', message.id));
+        jsonb_build_object('event', 'message_refused', 'detail', left(message.content, 200), 'message_id', message.id, 'reason', p_refusal));
       CONTINUE;
     END IF;
     IF target IS NULL THEN
@@ -36,7 +36,7 @@ BEGIN
       -- What waits behind the task now waits behind the new turn.
       WITH RECURSIVE behind AS (
           SELECT id FROM tasks WHERE thread_id = over.thread_id AND previous_task_id = p_task AND status = 'pending'
-            AND lane_number > message.number
+            AND lane_number > message.number AND NOT beside_lane
           UNION ALL SELECT t.id FROM behind b JOIN tasks t ON t.thread_id = over.thread_id AND t.previous_task_id = b.id AND t.status = 'pending')
         UPDATE tasks t SET thread_turn = t.thread_turn + 1,
           previous_task_id = CASE WHEN t.previous_task_id = p_task THEN begun ELSE t.previous_task_id END
@@ -62,6 +62,6 @@ BEGIN
       SELECT target, CASE WHEN target = message.id THEN f.place ELSE -(message.number * 100 + f.place) END, (f.file ->> 'id')::uuid
       FROM jsonb_array_elements(message.attachments) WITH ORDINALITY AS f (file, place);
     told := told || jsonb_build_object('type', 'log', 'timestamp', at, 'data', jsonb_build_object('event', 'message_passed_on',
-      'detail', 'The run ended first; the message goes to the next one', 'message_id', message.id, 'task_id', target));
+      'detail', left(message.content, 200), 'message_id', message.id, 'task_id', target));
   END LOOP;
 END $$;

@@ -36,6 +36,7 @@ import { chatRoutes } from './routes/chat.ts';
 import { customToolRoutes } from './routes/custom-tools.ts';
 import { datasetRoutes } from './routes/datasets.ts';
 import { evaluationRoutes } from './routes/evaluations.ts';
+import { frontEndRoutes } from './routes/front-ends.ts';
 import { type GuardrailLimits, guardrailRoutes } from './routes/guardrails.ts';
 import { inboxRoutes } from './routes/inbox.ts';
 import { keyRoutes } from './routes/keys.ts';
@@ -199,7 +200,7 @@ const toTrustProxy = (proxy: ApiSettings['trust_proxy']) =>
 
 function mountResources(
   api: Api,
-  services: Services & { attach: Attach; dollar_limits: LimitChecks },
+  services: Services & { attach: Attach; strict_parameters: boolean; dollar_limits: LimitChecks },
   { shared_write, limits, version }: ApiSettings,
 ): void {
   meRoutes(api, services);
@@ -227,6 +228,7 @@ function mountResources(
   datasetRoutes(api, services);
   threadRoutes(api, services);
   threadMessageRoutes(api, services);
+  frontEndRoutes(api, services);
   evaluationRoutes(api, services);
   runInspectionRoutes(api, services);
   usageRoutes(api, services.store);

@@ -55,6 +55,13 @@ export interface Endpoint<
   streamed?: z.ZodType;
   /** True if the stream continues after the event that Last-Event-ID names, and answers 204 if nothing follows. */
   resumable?: boolean;
+  /** The headers that its streams have besides those of every stream. */
+  headers?: Record<string, string>;
+  /**
+   * True if the connection is cut when the server stops: the client takes a stream that ends for a complete message, and connects again
+   * only after a connection that broke.
+   */
+  cut_on_close?: boolean;
   /** The schema of refusals, if they do not have the form of problem details. */
   refusal?: z.ZodType;
   /** The schema of what is answered with 202 instead, if the request may be accepted without making what the operation makes. */
@@ -92,6 +99,8 @@ interface Facts<P, Q, B, R, K> {
   stores?: Endpoint['stores'];
   streamed?: z.ZodType;
   resumable?: boolean;
+  headers?: Record<string, string>;
+  cut_on_close?: boolean;
   refusal?: z.ZodType;
   accepts?: z.ZodType;
   notifiable?: boolean;

@@ -53,11 +53,14 @@ export const LOG_EVENTS = {
     },
   ),
   message_withdrawn: defineEvent('The author of a message withdrew it before the run read it.', { message_id: Id }),
-  message_passed_on: defineEvent('The run ended before it read a message, which another run gets.', {
+  message_passed_on: defineEvent('The run ended before it read a message, which another run gets; `detail` is its beginning.', {
     message_id: Id,
     task_id: Id.meta({ description: 'The run that gets it' }),
   }),
-  message_refused: defineEvent('The run was stopped before it read a message; `detail` is the reason.', { message_id: Id }),
+  message_refused: defineEvent('The run was stopped before it read a message, which no run gets; `detail` is its beginning.', {
+    message_id: Id,
+    reason: z.string().meta({ description: 'The code, or the sentence, of the reason that its receipt shows' }),
+  }),
   forked: defineEvent('The run was created as a fork of another run.', {
     forked_from: ForkedFrom,
     changes: z.array(z.string()).optional().meta({ description: 'The fields in which the fork differs from its source' }),

@@ -5,14 +5,13 @@ import { Budget } from './budgets.ts';
 import { Id, Timestamp, TOOL_EFFECTS } from './common.ts';
 import { endpoint, IdParams } from './endpoint.ts';
 import { LogEntry } from './events.ts';
-import { ForkChanges } from './fork-changes.ts';
-import { FORK_EFFECTS, ForkedFrom } from './forks.ts';
-import { ON_BUSY } from './lanes.ts';
+import { ForkRequest } from './fork-changes.ts';
+import { ForkedFrom } from './forks.ts';
 import { Todo } from './log-events.ts';
 import { CallQuestion } from './questions.ts';
 import { RunFigures } from './run-figures.ts';
 import { ErrorGroup, TaskFilterQuery, TaskQuery, versionsNamed } from './task-lists.ts';
-import { Receipt } from './thread-messages.ts';
+import { MessageReceipt } from './thread-messages.ts';
 import { UsageCounts, UsageTotals } from './usage-counts.ts';
 import { PromptAccepted, TranscriptEntry } from './workflows.ts';
 
@@ -125,33 +124,6 @@ export const TaskStep = z
   })
   .meta({ id: 'TaskStep', description: 'One exchange with the model and the tool calls it asked for' });
 export type TaskStep = z.output<typeof TaskStep>;
-const ForkRequest = z
-  .object({
-    from_step: z.int().min(1).meta({ description: 'The first step to run again; earlier steps are copied' }),
-    prompt: z.string().min(1).optional().meta({
-      description: 'Added for the model before the step, after everything copied. At step 1 it replaces the prompt',
-    }),
-    effects: z
-      .enum(FORK_EFFECTS)
-      .default('recorded')
-      .meta({
-        description:
-          '`recorded`: a call that the source run also made, at this step or later, gets the recorded result; any other `write` call is refused, ' +
-          'and any other call is executed. `stub`: no tool is called. `live`: every call is executed',
-      }),
-    on_busy: z.enum(ON_BUSY).exclude(['steer']).optional(),
-    in_thread: z
-      .boolean()
-      .default(false)
-      .meta({
-        description:
-          "The fork becomes a turn of the source run's thread, beside the source, and the head of the thread. False: it is in no thread, " +
-          'and reads the turns before the source run',
-      }),
-    changes: ForkChanges.optional(),
-  })
-  .meta({ id: 'ForkRequest', example: { from_step: 2, effects: 'recorded' } });
-
 const ForkAccepted = PromptAccepted.extend({ forked_from: ForkedFrom }).meta({ id: 'ForkAccepted' });
 
 const TASK_PARTS = ['messages', 'logs', 'steps'] as const;
@@ -161,7 +133,7 @@ export const TaskDetail = Task.extend({
   ...RunFigures.shape,
   messages: z.array(TranscriptEntry).optional(),
   logs: z.array(LogEntry).optional(),
-  waiting_messages: z.array(Receipt).meta({
+  waiting_messages: z.array(MessageReceipt).meta({
     description: 'Messages that the run reads at its next step, in the order in which they were accepted',
   }),
   steps_detail: z.array(TaskStep).optional().meta({ description: 'With include=steps; the same as /steps' }),

@@ -4,10 +4,10 @@ import { Id, ListQuery, Timestamp } from './common.ts';
 import { endpoint } from './endpoint.ts';
 import { Metadata } from './metadata.ts';
 
-export const MESSAGE_STATES = ['pending', 'started', 'steered', 'refused', 'withdrawn'] as const;
-export const WHEN_BUSY = ['enqueue', 'steer', 'interrupt', 'fork', 'reject'] as const;
+const MESSAGE_STATES = ['pending', 'started', 'steered', 'refused', 'withdrawn'] as const;
+const WHEN_BUSY = ['enqueue', 'steer', 'interrupt', 'fork', 'reject'] as const;
 
-export const Receipt = z
+export const MessageReceipt = z
   .object({
     id: Id.meta({ description: 'Of the message, and of the turn that it begins' }),
     thread_id: Id.nullable().meta({ description: 'Null: it was sent to a run that is in no thread' }),
@@ -28,7 +28,7 @@ export const Receipt = z
     updated_at: Timestamp,
   })
   .meta({ id: 'MessageReceipt', description: 'A message with what became of it' });
-export type Receipt = z.output<typeof Receipt>;
+export type MessageReceipt = z.output<typeof MessageReceipt>;
 
 const MessageCreate = z
   .object({
@@ -60,7 +60,7 @@ export const threadMessages = {
     description: EXPLAINED,
     params: z.object({ id: Id }),
     body: MessageCreate,
-    reply: Receipt,
+    reply: MessageReceipt,
     status: 202,
     refuses: [403, 409, 413, 503],
     idempotent: true,
@@ -71,7 +71,7 @@ export const threadMessages = {
     summary: 'List the messages that were sent to a thread, newest first',
     params: z.object({ id: Id }),
     query: ListQuery,
-    reply: Receipt,
+    reply: MessageReceipt,
     kind: 'page',
     refuses,
   }),
@@ -80,7 +80,7 @@ export const threadMessages = {
     tag,
     summary: 'Get the receipt of a message',
     params: ThreadMessageParams,
-    reply: Receipt,
+    reply: MessageReceipt,
     refuses,
   }),
   withdraw: endpoint('DELETE /api/threads/{id}/messages/{message_id}', {
@@ -90,7 +90,7 @@ export const threadMessages = {
     summary: 'Withdraw a message',
     description: 'Refused with 409 if a run has read it, or it was refused. A turn that it would have begun does not run.',
     params: ThreadMessageParams,
-    reply: Receipt,
+    reply: MessageReceipt,
     refuses: [403, 409, 503],
   }),
   ofTask: endpoint('GET /api/tasks/{id}/messages/{message_id}', {
@@ -99,7 +99,7 @@ export const threadMessages = {
     summary: 'Get the receipt of a message that was sent to a run',
     description: 'Also after the run has ended, and handed the message to another run of its workflow.',
     params: ThreadMessageParams,
-    reply: Receipt,
+    reply: MessageReceipt,
     refuses,
   }),
   withdrawFromTask: endpoint('DELETE /api/tasks/{id}/messages/{message_id}', {
@@ -109,7 +109,7 @@ export const threadMessages = {
     summary: 'Withdraw a message that was sent to a run',
     description: 'Refused with 409 if a run has read it, or it was refused.',
     params: ThreadMessageParams,
-    reply: Receipt,
+    reply: MessageReceipt,
     refuses: [403, 409, 503],
   }),
 };

@@ -20,7 +20,7 @@ import { LogEntry, RunEvent } from './events.ts';
 import { LaneFields, ON_BUSY } from './lanes.ts';
 import { ModelName } from './model-name.ts';
 import { OutputSchema } from './output-schema.ts';
-import { Receipt } from './thread-messages.ts';
+import { MessageReceipt } from './thread-messages.ts';
 import { UsageTotals } from './usage-counts.ts';
 
 const OUTPUT_FORMATS = ['json', 'markdown'] as const;
@@ -244,7 +244,7 @@ export const workflows = {
     body: PromptRequest,
     reply: PromptAccepted,
     status: 201,
-    accepts: Receipt,
+    accepts: MessageReceipt,
     refuses: [403, 409, 503],
     idempotent: true,
   }),

@@ -50,6 +50,13 @@ export const REPAIR_POSITION = 110_000;
 /** The position of the first message that was sent to a run while it worked, among the messages of the step before it reads them. */
 export const STEER_POSITION = 120_000;
 
+/** A message that was sent to a run while it works, and that it has not read. */
+export interface WaitingMessage {
+  id: string;
+  content: string;
+  attachments: AttachedFile[] | null;
+}
+
 /** What a message that was sent to a run while it worked keeps as its data. */
 export interface SteerExtra {
   message_id: string;

@@ -28,8 +28,6 @@ export interface Exchange {
   wants_json: boolean;
   /** JSON Schema of the final answer; absent: any. */
   output_schema?: Record<string, unknown> | undefined;
-  /** True if the final answer may be rejected and requested again: keep the conversation open. */
-  may_be_rejected?: boolean;
   /** The runtime's JSON state from the previous exchange; null at first. */
   cursor: unknown;
   /** Receives the exchange's usage so far, whenever the endpoint reports it. */

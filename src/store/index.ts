@@ -34,6 +34,7 @@ import { transferStore } from './resources/transfer.ts';
 import { versionStore } from './resources/versions.ts';
 import { workflowStore } from './resources/workflows.ts';
 import { attachmentStore } from './runs/attachments.ts';
+import { branchStore } from './runs/branches.ts';
 import { capStore } from './runs/caps.ts';
 import { continuityStore } from './runs/continuity.ts';
 import { conversationStore } from './runs/conversations.ts';
@@ -193,6 +194,7 @@ export function createStore({
     usage: usageStore({ pool }),
     scores: scoreStore({ pool, prisma }),
     datasets: datasetStore({ pool, prisma }),
+    branches: branchStore(pool),
     threads: threadStore({ pool, prisma }),
     messages: threadMessageStore({ pool, keys, publish }),
     evaluations: evaluationStore({ pool, prisma, keys, snapshot }),

@@ -108,6 +108,8 @@ export async function worldOf(here: TestInstallation): Promise<World> {
     'POST /api/tasks/{id}/scores': { thumb: 'up' },
     'POST /api/datasets/{id}/items': { prompt: 'x' },
     'POST /api/tasks/{id}/fork': { from_step: 1, effects: 'stub' },
+    'POST /api/threads/{id}/ui': { messages: [{ id: 'm1', role: 'user', parts: [{ type: 'text', text: 'hello' }] }] },
+    'POST /api/threads/{id}/ag-ui': { threadId: 't1', runId: 'r1', messages: [{ id: 'm1', role: 'user', content: 'hello' }] },
     'POST /api/agents/{agent_id}/chat': { message: 'hello' },
     'POST /api/scheduled-agents/preview': { cron: '@daily' },
     'POST /api/scheduled-agents/{sa_id}/backfill': { from: '2026-01-01T00:00:00Z', to: '2026-01-02T00:00:00Z' },
@@ -152,6 +154,7 @@ export async function worldOf(here: TestInstallation): Promise<World> {
         session_id: ids.sessions as string,
         agent_id: ids.agents as string,
         workflow_id: ids.workflows as string,
+        chat_id: 'any',
         // Of a version.
         number: '1',
       };

@@ -45,7 +45,7 @@ const ROWS = [...SETTLED, ...INTERFACE];
 const titled = (rows: Row[]) => rows.map((row) => [`${row.method} ${row.path}`, row] as const);
 const owned = (row: Row) =>
   /^\/api\/(?:workflows|tasks|scheduled-agents|alerts|budgets|datasets|threads|keys)\/.*\{|\{session_id\}/.test(row.path);
-const streams = ({ path }: Row) => /\/stream$|\/chat$/.test(path);
+const streams = ({ path }: Row) => /\/stream$|\/chat$|\/(?:ag-)?ui$/.test(path);
 const uploads = ({ path }: Row) => path.endsWith('/upload');
 
 /** The described operation; parameters may be named otherwise. */

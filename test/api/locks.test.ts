@@ -47,6 +47,11 @@ const CALLS: Record<string, string> = {
 /** Writers of events themselves: they lock no workflow, and share the task with other writers. */
 const WRITERS = ['append_text'];
 
+/** What locks only messages, for a caller that holds their task. */
+const OF_MESSAGES = ['take_messages', 'hand_over_messages'];
+/** Locks the thread alone. */
+const OF_THREADS = ['import_turn'];
+
 /** What counts in budgets, after everything else of a run, by a call that two budgets apply to. */
 const COUNTING: Record<string, string> = {
   reserve_budgets: `SELECT reserve_budgets('${uuid()}', '${uuid()}', false, 'local:alice', NULL, NULL, NULL, NULL, 1, 1, 1, 1, 30)`,
@@ -57,7 +62,9 @@ it('knows every database function that locks a row', async () => {
   const { rows } = await watcher.query(
     `SELECT proname FROM pg_proc WHERE pronamespace = 'public'::regnamespace AND prosrc ~ 'FOR (NO KEY )?UPDATE' ORDER BY 1`,
   );
-  expect(rows.map(({ proname }) => proname)).toEqual([...Object.keys(CALLS), ...WRITERS, ...Object.keys(COUNTING)].sort());
+  expect(rows.map(({ proname }) => proname)).toEqual(
+    [...Object.keys(CALLS), ...WRITERS, ...OF_MESSAGES, ...OF_THREADS, ...Object.keys(COUNTING)].sort(),
+  );
 });
 
 describe('a writer of events and a function that settles the same task', () => {
@@ -80,7 +87,8 @@ describe('what locks a thread and its workflow', () => {
   const THREAD = '0197a0c4-0000-7000-8000-000000000004';
   const agent = { agent_id: AGENT, agent_name: 'a' };
   const task = { id: uuid(), workflow_id: WORKFLOW, owner: 'local:alice', owner_login: 'alice', prompt: 'p', ...agent };
-  const row = { ...task, thread_id: THREAD, definition_hash: 'h', on_busy: 'enqueue', trigger: 'prompt', created_at: new Date() };
+  const lane = { thread_id: THREAD, beside_lane: false, on_busy: 'enqueue' };
+  const row = { ...task, ...lane, definition_hash: 'h', trigger: 'prompt', created_at: new Date() };
   const none = { receipt: null, new_thread: null, config: null, version_id: null, due_at: null, most_open: null };
   const { note_restore: _, ...calls } = CALLS;
   const BOTH: Record<string, pg.QueryConfig> = {

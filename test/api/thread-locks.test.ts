@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { removeWorkflow } from '../../src/store/resources/workflows.sql.ts';
+import { lockWorkflow, removeWorkflow } from '../../src/store/resources/workflows.sql.ts';
 import { type TestDatabase, testDatabase } from '../support/database/database.ts';
 import { until } from '../support/until.ts';
 
@@ -45,7 +45,14 @@ it('a workflow is deleted once the turn that ends in one of its threads has chan
   // As end_task does: first the thread, then its workflow.
   await writer.query('BEGIN');
   await writer.query('SELECT 1 FROM threads WHERE id = $1 FOR NO KEY UPDATE', [THREAD]);
-  const removed = remover.query(removeWorkflow({ id: WORKFLOW }));
+  const remove = async () => {
+    await remover.query('BEGIN');
+    await remover.query(lockWorkflow({ id: WORKFLOW }));
+    const gone = await remover.query(removeWorkflow({ id: WORKFLOW }));
+    await remover.query('COMMIT');
+    return gone;
+  };
+  const removed = remove();
   removed.catch(() => {});
   await until('the deletion waits', somebodyWaits);
   await writer.query(`UPDATE workflows SET last_task_status = 'completed' WHERE id = $1`, [WORKFLOW]);

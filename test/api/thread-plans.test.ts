@@ -103,6 +103,7 @@ function accept(place_of_turn: object, new_thread: string | null = null) {
     },
     ...{
       agent_name: 'a',
+      beside_lane: false,
       definition_hash: 'h',
       prompt: 'p',
       attachments: [],

@@ -28,8 +28,8 @@ export default [
   {
     id: 'runs/withdrawn-but-begun',
     file: 'prisma/functions/discard_task.sql',
-    text: "WHERE id = p_task AND status = 'pending' RETURNING",
-    replacement: 'WHERE id = p_task RETURNING',
+    text: "WHERE id = p_task AND status = 'pending'\n",
+    replacement: 'WHERE id = p_task\n',
     harm: 'A run whose start seemed to fail is deleted while it works.',
     tests: [{ file: 'test/api/lanes.test.ts', name: 'is not one that has begun' }],
   },

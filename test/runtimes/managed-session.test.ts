@@ -58,13 +58,13 @@ const answeredWith = (reply: Awaited<ReturnType<typeof exchange>>['reply'], ...r
 const sent = (type: string) => vendor.sessions.flatMap(({ events }) => events.filter((event) => event.type === type));
 
 describe('a vendor session', () => {
-  it('receives the prompt, streams the answer, and is archived with its usage recorded', async () => {
+  it('receives the prompt, streams the answer, and reports its usage', async () => {
     vendor.script([...agentSays('Hello you there'), spends(10, 5)]);
     const { reply, streamed } = await exchange();
     expect(reply).toMatchObject({ text: 'Hello you there', finish: 'stop', calls: [], model: 'claude-test' });
     expect(reply.usage).toEqual({ total_in: 15, total_out: 5, cache_read: 3, cache_write: 2 });
     expect(streamed).toBe('Hello you there');
-    expect(vendor.sessions[0]).toMatchObject({ archived_at: expect.any(String), environment_id: 'env_1' });
+    expect(vendor.sessions[0]).toMatchObject({ environment_id: 'env_1' });
   });
 
   it('calls custom tools and continues with their results in the same session', async () => {
@@ -80,16 +80,17 @@ describe('a vendor session', () => {
     expect(sent('user.custom_tool_result').map(({ content }) => content[0].text)).toEqual(['1', '(no content)']);
   });
 
-  it('is kept open as long as its answer may be rejected', async () => {
+  it('is kept open after its answer, which may be sent back, or followed by a message that waited', async () => {
     vendor.script(agentSays('It is 3.'), agentSays('{"sum": 3}'));
-    const first = await exchange({ tools: [], may_be_rejected: true });
+    const first = await exchange({ tools: [] });
     expect(vendor.sessions[0]?.archived_at ?? null).toBeNull();
     const repair = message({ step: 1, position: 110_000, kind: 'repair', content: 'Answer again.' });
-    const transcript = [...answeredWith(first.reply), repair];
+    const steer = message({ step: 1, position: 120_000, kind: 'steer', content: 'In French.' });
+    const transcript = [...answeredWith(first.reply), repair, steer];
     const second = await exchange({ tools: [], cursor: first.cursor, transcript });
     expect([second.reply.text, vendor.sessions.length]).toEqual(['{"sum": 3}', 1]);
-    expect(sent('user.message').map(({ content }) => content[0].text)).toEqual(['Go.', 'Answer again.']);
-    expect(vendor.sessions[0]).toMatchObject({ archived_at: expect.any(String) });
+    expect(sent('user.message').map(({ content }) => content[0].text)).toEqual(['Go.', 'Answer again.', 'In French.']);
+    expect(vendor.sessions[0]?.archived_at ?? null).toBeNull();
   });
 
   it('reuses an identical agent and environment', async () => {
@@ -261,7 +262,7 @@ describe('a session whose task has ended', () => {
 
   it.each([null, new Date()])('is archived, also if nothing on record names it: started at %s', async (started_at) => {
     vendor.script(agentSays('ok'));
-    await exchange({ may_be_rejected: true });
+    await exchange();
     await end({ cursor: null, started_at });
     expect(vendor.sessions[0]).toMatchObject({ archived_at: expect.any(String) });
   });

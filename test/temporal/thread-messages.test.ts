@@ -315,6 +315,27 @@ describe('a message that steers', () => {
   });
 });
 
+it('a message that forks is read by a turn beside the one in progress, which becomes the branch in use', async () => {
+  const { id, first, finish } = await busyThread();
+  here.model.script(says('Eleven.'), says('Twelve.'));
+  const forked = await send(id, 'Or five and six?', { when_busy: 'fork' });
+  const sibling = await here.ended(forked.id);
+  expect(sibling).toMatchObject({
+    response: 'Eleven.',
+    thread_id: id,
+    thread_turn: 1,
+    forked_from: { task_id: first.id, step: 1 },
+  });
+  expect(lastLines()).toEqual(['user: Two and three?', 'user: Or five and six?']);
+  expect(await receipt(id, forked.id)).toMatchObject({ state: 'started', message: 'Or five and six?', when_busy: 'fork' });
+  expect(await read(`/api/tasks/${first.id}`)).toMatchObject({ status: 'running' });
+  finish();
+  await here.ended(first.id);
+  const next = await send(id, 'And one?');
+  await here.ended(next.id);
+  expect(lastLines()).toEqual(['user: Two and three?', 'user: Or five and six?', 'assistant: Eleven.', 'user: And one?']);
+});
+
 describe('a prompt with on_busy steer', () => {
   it('starts a run of a workflow without threads, or is read by the one in progress: then its receipt is the answer', async () => {
     const workflow_id = await here.workflow({ workflow: { output_format: 'markdown', on_busy: 'steer' } });

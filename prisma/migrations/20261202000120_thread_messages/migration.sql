@@ -82,7 +82,7 @@ BEGIN
     IF over.id IS NULL THEN
       SELECT * INTO over FROM tasks WHERE id = p_task;
       -- While the workflow is switched off, no task is next, but some may wait.
-      SELECT * INTO follower FROM tasks WHERE id = p_next OR (p_next IS NULL AND status = 'pending'
+      SELECT * INTO follower FROM tasks WHERE id = p_next OR (p_next IS NULL AND status = 'pending' AND NOT beside_lane
           AND coalesce(thread_id, workflow_id) = coalesce(over.thread_id, over.workflow_id))
         ORDER BY (on_busy = 'interrupt') DESC, lane_number NULLS FIRST, id LIMIT 1;
     END IF;
@@ -92,7 +92,7 @@ BEGIN
       UPDATE thread_messages SET state = 'refused', reason = p_refusal, caller_token = NULL, caller_key_id = NULL, updated_at = now()
         WHERE id = message.id;
       told := told || jsonb_build_object('type', 'log', 'timestamp', at, 'data',
-        jsonb_build_object('event', 'message_refused', 'detail', p_refusal, 'message_id', message.id));
+        jsonb_build_object('event', 'message_refused', 'detail', left(message.content, 200), 'message_id', message.id, 'reason', p_refusal));
       CONTINUE;
     END IF;
     IF target IS NULL THEN
@@ -100,7 +100,7 @@ BEGIN
       -- What waits behind the task now waits behind the new turn.
       WITH RECURSIVE behind AS (
           SELECT id FROM tasks WHERE thread_id = over.thread_id AND previous_task_id = p_task AND status = 'pending'
-            AND lane_number > message.number
+            AND lane_number > message.number AND NOT beside_lane
           UNION ALL SELECT t.id FROM behind b JOIN tasks t ON t.thread_id = over.thread_id AND t.previous_task_id = b.id AND t.status = 'pending')
         UPDATE tasks t SET thread_turn = t.thread_turn + 1,
           previous_task_id = CASE WHEN t.previous_task_id = p_task THEN begun ELSE t.previous_task_id END
@@ -126,11 +126,11 @@ BEGIN
       SELECT target, CASE WHEN target = message.id THEN f.place ELSE -(message.number * 100 + f.place) END, (f.file ->> 'id')::uuid
       FROM jsonb_array_elements(message.attachments) WITH ORDINALITY AS f (file, place);
     told := told || jsonb_build_object('type', 'log', 'timestamp', at, 'data', jsonb_build_object('event', 'message_passed_on',
-      'detail', 'The run ended first; the message goes to the next one', 'message_id', message.id, 'task_id', target));
+      'detail', left(message.content, 200), 'message_id', message.id, 'task_id', target));
   END LOOP;
 END $$;
 
--- Ends a task, once, and gives its lane to the next pending one. Returns the task that holds the lane now if it is another
+-- Ends a task, once, and gives its lane to the next pending one, unless it stands beside the lane. Returns the task that holds the lane now if it is another
 -- one, the workflow, the last event's number, and the task as it ended: of the last two nothing when it had ended before, so that the
 -- caller opens the webhook's delivery once, in the same statement. p_outcome_unknown and p_not_called answer calls that are left open.
 -- Messages that wait for the task go to the next turn. If a person has stopped it, they are refused: stop means stop.
@@ -142,11 +142,12 @@ CREATE OR REPLACE FUNCTION end_task(p_task uuid, p_status text, p_error text, p_
   LANGUAGE plpgsql AS $$
 DECLARE
   in_thread uuid;
+  beside boolean;
   holder uuid;
   frees boolean;
   handed record;
 BEGIN
-  SELECT workflow_id, thread_id INTO told_workflow, in_thread FROM tasks WHERE id = p_task;
+  SELECT workflow_id, thread_id, beside_lane INTO told_workflow, in_thread, beside FROM tasks WHERE id = p_task;
   PERFORM 1 FROM threads WHERE id = in_thread FOR NO KEY UPDATE;
   SELECT active_task_id INTO holder FROM workflows WHERE id = told_workflow FOR NO KEY UPDATE;
   IF in_thread IS NOT NULL THEN SELECT active_task_id INTO holder FROM threads WHERE id = in_thread; END IF;
@@ -165,10 +166,8 @@ BEGIN
     SELECT * INTO handed FROM hand_over_messages(p_task, holder, CASE
       WHEN EXISTS (SELECT 1 FROM thread_messages WHERE id = p_task AND state = 'withdrawn') THEN NULL
       WHEN p_error_code = 'workflow_inactive' THEN p_error
-      WHEN ended.halt_requested OR (p_status = 'halted' AND p_error_code IS NULL) THEN
-        'The run was stopped before it read this message; send the message again'
-      WHEN ended.fork_effects IN ('recorded', 'stub') THEN
-        'The run ended before it read this message, and no run follows one whose tools are not called; send the message again'
+      WHEN ended.halt_requested OR (p_status = 'halted' AND p_error_code IS NULL) THEN 'stopped'
+      WHEN ended.fork_effects IN ('recorded', 'stub') THEN 'not_followed'
       END);
     told_last := append_events(told_workflow, p_task, handed.told || p_events);
     IF handed.begun IS NOT NULL THEN
@@ -184,6 +183,10 @@ BEGIN
     END IF;
     DELETE FROM budget_waits WHERE task_id = p_task;
   END IF;
+  IF beside AND NOT frees THEN
+    UPDATE threads SET updated_at = now() WHERE id = in_thread;
+    RETURN;
+  END IF;
   IF frees THEN
     IF in_thread IS NULL THEN
       UPDATE workflows SET active_task_id = holder,
@@ -197,7 +200,7 @@ BEGIN
 END $$;
 
 -- Deletes a pending task that the engine never got, as if it had not been asked for. Returns the task that holds the lane then;
--- NULL when the lane is free, or when the task is not pending any more. Not if a message waits for it: that was accepted.
+-- NULL when the lane is free, when the task stands beside it, or is not pending any more. Not if a message waits for it: that was accepted.
 -- Locks: the thread and the workflow FOR NO KEY UPDATE, then the task, its events and the turns that follow it.
 CREATE OR REPLACE FUNCTION discard_task(p_task uuid) RETURNS uuid LANGUAGE plpgsql AS $$
 DECLARE
@@ -217,10 +220,11 @@ BEGIN
   SELECT * INTO before FROM tasks WHERE workflow_id = home ORDER BY id DESC LIMIT 1;
   UPDATE workflows SET task_count = task_count - 1, last_task_id = before.id, last_task_status = before.status,
     last_task_at = before.created_at WHERE id = home;
+  IF in_thread IS NULL AND gone.beside_lane THEN RETURN NULL; END IF;
   IF in_thread IS NULL THEN
     -- If it was the newest that interrupts, the one before is again.
     UPDATE workflows SET newest_interrupt = coalesce(
-        (SELECT max(lane_number) FROM tasks WHERE workflow_id = home AND thread_id IS NULL AND on_busy = 'interrupt'), 0)
+        (SELECT max(lane_number) FROM tasks WHERE workflow_id = home AND thread_id IS NULL AND on_busy = 'interrupt' AND NOT beside_lane), 0)
       WHERE id = home AND newest_interrupt > 0;
     IF holder = p_task THEN holder := next_in_lane(home, p_task); END IF;
     UPDATE workflows SET active_task_id = holder,
@@ -230,7 +234,7 @@ BEGIN
   ELSE
     SELECT active_task_id INTO holder FROM threads WHERE id = in_thread;
     UPDATE threads SET newest_interrupt = coalesce(
-        (SELECT max(lane_number) FROM tasks WHERE thread_id = in_thread AND on_busy = 'interrupt'), 0)
+        (SELECT max(lane_number) FROM tasks WHERE thread_id = in_thread AND on_busy = 'interrupt' AND NOT beside_lane), 0)
       WHERE id = in_thread AND newest_interrupt > 0;
     IF holder = p_task THEN holder := next_in_lane(in_thread, p_task); END IF;
     WITH RECURSIVE behind AS (
@@ -239,12 +243,17 @@ BEGIN
       UPDATE tasks t SET thread_turn = t.thread_turn - 1,
         previous_task_id = CASE WHEN t.previous_task_id = p_task THEN gone.previous_task_id ELSE t.previous_task_id END
       FROM behind b WHERE t.id = b.id;
-    UPDATE threads SET active_task_id = holder,
-      head_task_id = CASE WHEN head_task_id = p_task THEN gone.previous_task_id ELSE head_task_id END WHERE id = in_thread;
+    -- Of a branch, the tip is the newest turn of the branch that it was forked from.
+    WITH RECURSIVE branch AS (
+        SELECT id, lane_number FROM tasks WHERE id = gone.forked_from AND thread_id = in_thread
+        UNION ALL SELECT t.id, t.lane_number FROM branch b JOIN tasks t ON t.thread_id = in_thread AND t.previous_task_id = b.id)
+      UPDATE threads SET active_task_id = holder, head_task_id = CASE WHEN head_task_id <> p_task THEN head_task_id
+          ELSE coalesce((SELECT id FROM branch ORDER BY lane_number DESC LIMIT 1), gone.previous_task_id) END
+        WHERE id = in_thread;
     -- The thread that it began has its id. One that was made without a turn stays.
     DELETE FROM threads WHERE id = in_thread AND id = p_task AND NOT EXISTS (SELECT 1 FROM tasks WHERE thread_id = in_thread);
   END IF;
-  RETURN holder;
+  RETURN CASE WHEN gone.beside_lane THEN NULL ELSE holder END;
 END $$;
 
 -- Returns the messages of the turns before a task in its thread, oldest first: those that its model still reads. A summary that stands in
@@ -253,13 +262,13 @@ END $$;
 -- Locks: nothing.
 CREATE OR REPLACE FUNCTION earlier_messages(p_task uuid, p_as_begun boolean) RETURNS json LANGUAGE sql STABLE AS $$
   WITH RECURSIVE turns AS (
-    SELECT t.id, t.previous_task_id, t.thread_turn, t.attachments, t.definition_hash, CASE WHEN p_as_begun THEN NULL ELSE covered_turn(t.id) END AS covered
+    SELECT t.id, t.previous_task_id, t.thread_turn, t.attachments, t.trigger, t.definition_hash, CASE WHEN p_as_begun THEN NULL ELSE covered_turn(t.id) END AS covered
       FROM tasks t WHERE t.id = p_task
     UNION ALL
-    SELECT t.id, t.previous_task_id, t.thread_turn, t.attachments, t.definition_hash, coalesce(n.covered, covered_turn(t.id))
+    SELECT t.id, t.previous_task_id, t.thread_turn, t.attachments, t.trigger, t.definition_hash, coalesce(n.covered, covered_turn(t.id))
       FROM turns n JOIN tasks t ON t.id = n.previous_task_id WHERE n.covered IS NULL OR n.thread_turn > n.covered)
   SELECT coalesce(json_agg(json_build_object('turn', e.thread_turn, 'step', m.step, 'position', m.position, 'role', m.role, 'kind', m.kind,
-      'content', m.content, 'tool_calls', m.tool_calls, 'call_id', m.call_id, 'extra', CASE WHEN s.fallback > 0 AND m.kind <> 'steer' THEN NULL ELSE m.extra END,
+      'content', m.content, 'tool_calls', m.tool_calls, 'call_id', m.call_id, 'extra', CASE WHEN m.kind <> 'steer' AND (s.fallback > 0 OR e.trigger = 'imported') THEN NULL ELSE m.extra END,
       'attachments', CASE m.kind WHEN 'prompt' THEN e.attachments END,
       'provider_id', s.provider_id, 'model', coalesce(d.body ->> 'model', d.body -> 'provider' ->> 'default_model')) ORDER BY e.thread_turn, m.step, m.position), '[]')
     FROM turns e JOIN definitions d ON d.hash = e.definition_hash JOIN task_messages m ON m.task_id = e.id LEFT JOIN task_steps s ON s.task_id = e.id AND s.step = m.step

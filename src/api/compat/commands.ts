@@ -28,13 +28,15 @@ export type FrontEndCommand =
       message: SentMessage;
       /** The id of the message that it replaces; null: it is a new one. */
       replaces: string | null;
+      /** The id of the answer before it, as the page has it; null: none. */
+      answer_before: string | null;
       /** Tools that the client executes. */
       client_tools?: ToolSpec[] | undefined;
       /** What the page tells the agent besides the message. */
       context?: readonly { description: string; value: string }[] | undefined;
     }
   /** Answer again. `message_id` is the answer, or the message that it answers; null: the last answer of the thread. */
-  | { kind: 'regenerate'; message_id: string | null }
+  | { kind: 'regenerate'; message_id: string | null; answer_before: string | null }
   | {
       kind: 'decide';
       task_id: string;
@@ -84,3 +86,16 @@ export function toDecision(
     throw createCommandRefusal(path, 'The answers are about calls of different runs; send one request for each run');
   return { kind: 'decide', task_id: first.task_id, answers: answers.map(({ answer }) => answer), after };
 }
+
+const UUID_LENGTH = 36;
+
+/** Returns the task of the id of a message, which begins with it; null if the page chose the id. */
+export function parseTurnId(message_id: string): string | null {
+  const task_id = message_id.slice(0, UUID_LENGTH);
+  return isUuid(task_id) && /^(?:-|$)/.test(message_id.slice(UUID_LENGTH)) ? task_id : null;
+}
+
+const PROMPT = '-prompt';
+/** The id that the prompt of a turn has in the messages that front ends load. */
+export const toPromptId = (task_id: string) => `${task_id}${PROMPT}`;
+export const isPromptId = (message_id: string) => parseTurnId(message_id) !== null && message_id.endsWith(PROMPT);

@@ -9,6 +9,7 @@ import { refuseUnpermitted } from '../checks/permission.ts';
 import { type AuditTrail, getMadeId, noteMade } from '../service/audit-trail.ts';
 import { toChange } from '../service/written-changes.ts';
 import type { WatchToken } from '../sign-in/token-ends.ts';
+import { AcceptedReply, isAccepted } from './accepted-reply.ts';
 import { checkIfMatch, computeEtag, serializeRecord } from './etags.ts';
 import { checkUnknownFields, findUnknownFields } from './fields.ts';
 import { FileReply, sendFile } from './file-reply.ts';
@@ -71,7 +72,7 @@ type Answer<R, K> = K extends 'page'
   : K extends 'events' | 'file'
     ? { events: Frames | null; file: FileReply }[K]
     : R extends z.ZodType
-      ? z.input<R> | EventReply | RawReply
+      ? z.input<R> | EventReply | RawReply | AcceptedReply
       : // biome-ignore lint/suspicious/noConfusingVoidType: a handler without a reply returns nothing
         void;
 
@@ -163,7 +164,7 @@ export function mount<
         return send(endpoint, { request, reply, closing, waiting }, answer);
       }
       const { value, replayed } = await input.once(async (reserved_id) => {
-        const answer = await work(reserved_id);
+        const answer = AcceptedReply.unwrap(await work(reserved_id));
         return carriesWarnings(endpoint) ? withWarnings(answer, input) : answer;
       });
       if (!carriesWarnings(endpoint)) setWarningsHeader(reply, input);
@@ -172,14 +173,6 @@ export function mount<
     },
   });
 }
-
-/** True for what is answered with 202 instead of the operation's own reply: also if a repeated request gets it from the record. */
-const isAccepted = ({ accepts }: Pick<Endpoint, 'accepts'>, value: unknown): boolean =>
-  accepts?.safeParse(value).success === true;
-
-/** Returns a reply with 202 as a handler returns it. */
-export const toAccepted = <S extends z.ZodType>({ accepts }: { accepts?: S }, value: z.input<S>) =>
-  accepts!.parse(value) as never;
 
 /** Records a stream in the audit before it starts, because streams bypass the `onSend` hook. */
 async function auditStream(
@@ -253,7 +246,7 @@ interface Exchange {
 }
 
 function send(
-  { kind, reply: schema, status }: Endpoint,
+  { kind, reply: schema, status, headers = {}, cut_on_close = false }: Endpoint,
   { request, reply, closing, waiting }: Exchange & Pick<Api, 'closing' | 'waiting'>,
   answer: unknown,
 ): FastifyReply | Promise<void> {
@@ -266,7 +259,9 @@ function send(
   // Nothing follows. Without the 204, a browser would reconnect again and again.
   if (kind === 'events' && answer === null) return reply.code(204).send();
   if (kind === 'events')
-    return sendEvents(reply, answer as Frames, { disconnect: createDisconnectSignal(reply), closing, waiting });
+    return sendEvents(reply.headers(headers), answer as Frames, {
+      ...{ disconnect: createDisconnectSignal(reply), closing, waiting, cut_on_close },
+    });
   if (answer instanceof FileReply) return sendFile(reply, answer);
   if (kind === 'none' || !schema) return reply.send();
   if (kind === 'page') return sendPage(schema, { request, reply }, answer as PageReply<unknown>);

@@ -37,20 +37,22 @@ interface Sending {
   /** Aborted when the client disconnects. */
   disconnect: AbortSignal;
   waiting: StreamBudget;
+  /** True if the connection is cut when the server stops, so that the client does not take the stream for complete. */
+  cut_on_close?: boolean;
 }
 
 /**
  * Streams frames as server-sent events. The opening comment flushes the headers. If the stream ends because the server is
  * `closing`, a `retry` hint follows. The next frame is requested only when the client has received nearly everything before it.
  */
-export function sendEvents(reply: FastifyReply, frames: Frames, { closing, disconnect, waiting }: Sending): FastifyReply {
+export function sendEvents(reply: FastifyReply, frames: Frames, { closing, ...sending }: Sending): FastifyReply {
   reply.type('text/event-stream').header('cache-control', 'no-cache').header('x-accel-buffering', 'no');
   const { raw } = reply.hijack();
   raw.writeHead(reply.statusCode, reply.getHeaders() as Record<string, string>);
   if (reply.request.method === 'HEAD') raw.end();
   else
-    void pump({ raw, disconnect, waiting }, frames, closing).catch((error: Error) => {
-      if (!disconnect.aborted) logFault(reply.log, error, 'a stream failed');
+    void pump({ raw, ...sending }, frames, closing).catch((error: Error) => {
+      if (!sending.disconnect.aborted) logFault(reply.log, error, 'a stream failed');
       raw.destroy();
     });
   return reply;
@@ -61,7 +63,7 @@ interface Outlet extends Omit<Sending, 'closing'> {
 }
 
 async function pump(outlet: Outlet, frames: Frames, closing: AbortSignal): Promise<void> {
-  const { raw, waiting } = outlet;
+  const { raw, waiting, cut_on_close = false } = outlet;
   // A comment inside a frame would split it in two.
   let is_between_frames = true;
   const beat = setInterval(() => {
@@ -77,7 +79,8 @@ async function pump(outlet: Outlet, frames: Frames, closing: AbortSignal): Promi
       is_between_frames = true;
       if (raw.destroyed) return;
     }
-    raw.end(closing.aborted ? `retry: ${RETRY_MS}\n\n` : undefined);
+    if (closing.aborted && cut_on_close) raw.destroy();
+    else raw.end(closing.aborted ? `retry: ${RETRY_MS}\n\n` : undefined);
   } finally {
     clearInterval(beat);
   }

@@ -1,12 +1,11 @@
-import { type AnswerRequest, questionAnswers } from '../../contracts/answers.ts';
+import { questionAnswers } from '../../contracts/answers.ts';
 import { runBundles } from '../../contracts/run-bundles.ts';
 import { type Task, tasks } from '../../contracts/tasks.ts';
 import type { BudgetLimits } from '../../domain/budget.ts';
 import type { ContinuityDecision } from '../../domain/continuity.ts';
 import type { CallDecision } from '../../domain/effects.ts';
-import { conflict, notFound, unprocessable } from '../../domain/errors.ts';
+import { conflict, unprocessable } from '../../domain/errors.ts';
 import { toProgress } from '../../domain/progress.ts';
-import { type FormQuestion, listAnswerErrors } from '../../domain/questions.ts';
 import { isTerminal } from '../../domain/statuses.ts';
 import { describeUnpriced, findUnpricedModel, limitsDollars, UNPRICED_MODEL } from '../../domain/unpriced.ts';
 import { createTaskEvents } from '../../events/task-events.ts';
@@ -18,6 +17,7 @@ import type { Dispatch } from '../../temporal/start/orders.ts';
 import { getOwnTask, getOwnWorkflow } from '../checks/owned.ts';
 import { type Api, mount } from '../http/mount.ts';
 import type { BundleBuilder, FindModelPrice } from '../ports.ts';
+import { createCallDecisions } from '../service/call-decisions.ts';
 import { listBuiltinErrors } from './agents.ts';
 import { formatStreamUrl } from './workflows.ts';
 
@@ -130,17 +130,10 @@ export function taskRoutes(api: Api, { store, engine, dispatch, buildBundle, fin
     return toTaskView(await getOwn(id, caller));
   });
 
+  const decisions = createCallDecisions({ store, engine });
   const decide = async ({ id, call_id }: { id: string; call_id: string }, decision: CallDecision, caller: Caller) => {
     const { workflow_id } = await getOwn(id, caller);
-    const is_decided = await store.ledger.decide(
-      { task_id: id, call_id, workflow_id },
-      { decision, by: caller.key, events: [toDecisionEvent({ id, call_id }, decision, caller)] },
-    );
-    if (!is_decided && !(await store.ledger.question({ task_id: id, call_id })))
-      throw notFound('tool call of this task', call_id);
-    if (!is_decided) throw conflict(`The call ${call_id} of this task is not waiting for this decision`, 'nothing_to_decide');
-    // The decision is stored: if the engine is unreachable now, the reconciler delivers it.
-    await engine.decide(id, call_id).catch(() => {});
+    await decisions.decide({ task_id: id, workflow_id, call_id }, decision, caller);
     return toTaskView(await getOwn(id, caller));
   };
   mount(api, tasks.approve, ({ params, body: { decision, message } }, caller) =>
@@ -157,16 +150,7 @@ export function taskRoutes(api: Api, { store, engine, dispatch, buildBundle, fin
   });
   mount(api, questionAnswers.give, async ({ params: { id, call_id }, body }, caller) => {
     const { workflow_id } = await getOwn(id, caller);
-    const { question_id, action } = body;
-    const waiting = await store.ledger.question({ task_id: id, call_id });
-    if (!waiting) throw notFound('tool call of this task', call_id);
-    if (waiting.question?.id !== question_id) throw notAsked(call_id);
-    const { key, schema } = waiting.question;
-    const content = checkContent(body, schema);
-    const answer = { question_id, key, action, ...(content ? { content } : {}) };
-    const events = [toAnsweredEvent({ id, call_id }, body, caller)];
-    if (!(await store.ledger.answerQuestion({ task_id: id, call_id, workflow_id }, { answer, by: caller.key, events })))
-      throw notAsked(call_id);
+    await decisions.answer({ task_id: id, workflow_id, call_id }, body, caller);
     return toTaskView(await getOwn(id, caller));
   });
   mount(api, tasks.reconcile, ({ params, body: { decision, result } }, caller) => decide(params, { decision, result }, caller));
@@ -177,42 +161,7 @@ function refuseUnknownBuiltins({ builtin_tools }: { builtin_tools?: string[] | u
   if (errors.length > 0) throw unprocessable(errors.map((error) => ({ ...error, path: `changes.${error.path}` })));
 }
 
-const notAsked = (call_id: string) =>
-  conflict(`The call ${call_id} of this task is not waiting for an answer to this question`, 'nothing_to_answer');
-
-/** Returns the content of an answer; throws if it does not match the question. */
-function checkContent(
-  { action, content: sent_content }: AnswerRequest,
-  schema: FormQuestion['schema'],
-): AnswerRequest['content'] {
-  if (action !== 'accept') {
-    if (sent_content) throw unprocessable([{ path: 'content', message: `An answer with the action ${action} has no content` }]);
-    return undefined;
-  }
-  const content = sent_content ?? {};
-  const errors = listAnswerErrors(schema, content);
-  if (errors.length > 0) throw unprocessable(errors.map((error) => ({ ...error, path: `content.${error.path}` })));
-  return content;
-}
-
-/** Returns the event of an answer without its content, which is for the server only. */
-function toAnsweredEvent({ id, call_id }: { id: string; call_id: string }, answer: AnswerRequest, { login }: Caller) {
-  const { log } = createTaskEvents(id, () => new Date().toISOString());
-  const { question_id, action: outcome } = answer;
-  return log('question_answered', `${login} answered: ${outcome}`, { call_id, question_id, outcome, by: login });
-}
-
 function toContinuityEvent(id: string, decision: ContinuityDecision, { login }: Caller) {
   const { log } = createTaskEvents(id, () => new Date().toISOString());
   return log('continuity_decided', `${login} decided: ${decision}`, { decision, by: login });
-}
-
-function toDecisionEvent(
-  { id, call_id }: { id: string; call_id: string },
-  { decision, message }: CallDecision,
-  { login }: Caller,
-) {
-  const { log } = createTaskEvents(id, () => new Date().toISOString());
-  const name = decision === 'approve' || decision === 'deny' ? 'approval_decided' : 'reconciliation_decided';
-  return log(name, `${login} decided: ${decision}`, { call_id, decision, by: login, ...(message ? { message } : {}) });
 }

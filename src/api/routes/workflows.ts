@@ -16,9 +16,10 @@ import type { LimitChecks } from '../checks/priced-limits.ts';
 import { listReferenceErrors } from '../checks/references.ts';
 import { listToolTokenWarnings } from '../checks/tool-tokens.ts';
 import { listWorkflowTagWarnings } from '../checks/unjoined.ts';
+import { AcceptedReply } from '../http/accepted-reply.ts';
 import { createOnce } from '../http/crud.ts';
 import { createSharedFrames } from '../http/event-frames.ts';
-import { type Api, mount, toAccepted } from '../http/mount.ts';
+import { type Api, mount } from '../http/mount.ts';
 import { toReply } from '../http/validate.ts';
 import { type Attach, parseAttachments } from './attachments.ts';
 import { getRequestedState, listStatusWarnings, prepareDeletion } from './workflow-states.ts';
@@ -198,7 +199,7 @@ function runRoutes(api: Api, { store, attach, following, dispatch }: Services): 
       trigger: 'prompt',
     };
     const sent = await dispatch.send(order);
-    if ('steered' in sent) return toAccepted(workflows.prompt, (await store.messages.find(sent.steered.id))!);
+    if ('steered' in sent) return new AcceptedReply((await store.messages.find(sent.steered.id))!);
     const { warnings, ...new_run } = sent.started;
     note(...warnings.map((message) => ({ path: 'prompt', message })));
     return { ...new_run, stream_url: formatStreamUrl(new_run) };

@@ -1,5 +1,46 @@
 // Generated from src/contracts by `npm run client-types`; do not edit.
 
+/** An event of AG-UI, version 1.0 */
+export type AgUiEvent = {
+  type: string;
+  [name: string]: unknown;
+};
+
+export type AgUiRunInput = {
+  threadId: string;
+  /** The id that the client gives to this request */
+  runId: string;
+  /** Only the last message of the user and the results after it are read: Perdura has the others */
+  messages: {
+    id: string;
+    role: string;
+    content?: unknown;
+    [name: string]: unknown;
+  }[];
+  /** Tools that the client executes */
+  tools?: {
+    name: string;
+    description?: string;
+    parameters?: unknown;
+    [name: string]: unknown;
+  }[];
+  context?: {
+    description: string;
+    value: string;
+    [name: string]: unknown;
+  }[];
+  state?: unknown;
+  forwardedProps?: unknown;
+  /** The answers to the interrupts of the run before */
+  resume?: {
+    interruptId: string;
+    status: 'resolved' | 'cancelled';
+    payload?: unknown;
+    [name: string]: unknown;
+  }[];
+  [name: string]: unknown;
+};
+
 export type Agent = {
   /** Identifier issued by the service (UUIDv7) */
   id: string;
@@ -1296,8 +1337,8 @@ export type ExportedWorkflow = {
   model_total_seconds?: number | null;
   /** The most seconds in which nothing of an answer arrives. Null: a workflow uses the limit of its provider, a provider that of the installation (`MODEL_SILENCE_SECONDS`) */
   model_silence_seconds?: number | null;
-  /** What to do with a prompt while a run is in progress: `enqueue` runs it afterwards, `reject` refuses it, `interrupt` halts the run. Of several prompts that interrupt, only the newest runs; the others end `halted` with `superseded` */
-  on_busy?: 'enqueue' | 'reject' | 'interrupt';
+  /** What to do with a prompt while a run is in progress: `enqueue` runs it afterwards, `reject` refuses it, `interrupt` halts the run, `steer` lets the run read the prompt at its next step (schedules enqueue theirs). Of several prompts that interrupt, only the newest runs; the others end `halted` with `superseded` */
+  on_busy?: 'enqueue' | 'reject' | 'interrupt' | 'steer';
   /** What a run knows of earlier ones. `none`: nothing. `thread`: each prompt is a turn of a conversation, a new one or that of its `thread_id`, and its model reads the turns before. Threads of a workflow run next to each other; `on_busy` decides within each */
   remember?: 'none' | 'thread';
   /** What happens to prompts that wait when the workflow is switched off: `halt` ends them with `workflow_inactive`, `wait` keeps them until it is switched on. The run in progress continues */
@@ -1362,8 +1403,8 @@ export type ExportedWorkflowOutput = {
   model_total_seconds: number | null;
   /** The most seconds in which nothing of an answer arrives. Null: a workflow uses the limit of its provider, a provider that of the installation (`MODEL_SILENCE_SECONDS`) */
   model_silence_seconds: number | null;
-  /** What to do with a prompt while a run is in progress: `enqueue` runs it afterwards, `reject` refuses it, `interrupt` halts the run. Of several prompts that interrupt, only the newest runs; the others end `halted` with `superseded` */
-  on_busy: 'enqueue' | 'reject' | 'interrupt';
+  /** What to do with a prompt while a run is in progress: `enqueue` runs it afterwards, `reject` refuses it, `interrupt` halts the run, `steer` lets the run read the prompt at its next step (schedules enqueue theirs). Of several prompts that interrupt, only the newest runs; the others end `halted` with `superseded` */
+  on_busy: 'enqueue' | 'reject' | 'interrupt' | 'steer';
   /** What a run knows of earlier ones. `none`: nothing. `thread`: each prompt is a turn of a conversation, a new one or that of its `thread_id`, and its model reads the turns before. Threads of a workflow run next to each other; `on_busy` decides within each */
   remember: 'none' | 'thread';
   /** What happens to prompts that wait when the workflow is switched off: `halt` ends them with `workflow_inactive`, `wait` keeps them until it is switched on. The run in progress continues */
@@ -1896,6 +1937,34 @@ export type LogData =
       attachments?: Attachment[];
     }
   | {
+      event: 'message_waiting';
+      detail: string;
+      /** Identifier issued by the service (UUIDv7) */
+      message_id: string;
+    }
+  | {
+      event: 'message_withdrawn';
+      detail: string;
+      /** Identifier issued by the service (UUIDv7) */
+      message_id: string;
+    }
+  | {
+      event: 'message_passed_on';
+      detail: string;
+      /** Identifier issued by the service (UUIDv7) */
+      message_id: string;
+      /** The run that gets it */
+      task_id: string;
+    }
+  | {
+      event: 'message_refused';
+      detail: string;
+      /** Identifier issued by the service (UUIDv7) */
+      message_id: string;
+      /** The code, or the sentence, of the reason that its receipt shows */
+      reason: string;
+    }
+  | {
       event: 'forked';
       detail: string;
       forked_from: ForkedFrom;
@@ -2228,6 +2297,42 @@ export type LogEntry =
       /** Identifier issued by the service (UUIDv7) */
       task_id: string;
       attachments?: Attachment[];
+    }
+  | {
+      event: 'message_waiting';
+      /** ISO 8601, UTC */
+      timestamp: string;
+      detail: string;
+      /** Identifier issued by the service (UUIDv7) */
+      message_id: string;
+    }
+  | {
+      event: 'message_withdrawn';
+      /** ISO 8601, UTC */
+      timestamp: string;
+      detail: string;
+      /** Identifier issued by the service (UUIDv7) */
+      message_id: string;
+    }
+  | {
+      event: 'message_passed_on';
+      /** ISO 8601, UTC */
+      timestamp: string;
+      detail: string;
+      /** Identifier issued by the service (UUIDv7) */
+      message_id: string;
+      /** The run that gets it */
+      task_id: string;
+    }
+  | {
+      event: 'message_refused';
+      /** ISO 8601, UTC */
+      timestamp: string;
+      detail: string;
+      /** Identifier issued by the service (UUIDv7) */
+      message_id: string;
+      /** The code, or the sentence, of the reason that its receipt shows */
+      reason: string;
     }
   | {
       event: 'forked';
@@ -2986,7 +3091,19 @@ export type MemoryUpdate = {
   ttl?: string | null;
 };
 
-/** A complete message of the model or of a tool. */
+export type MessageCreate = {
+  message: string;
+  /** Images, PDF files and texts that the model is given with the prompt */
+  attachments?: AttachmentOrder[];
+  /** If a turn is in progress: `enqueue` starts another one afterwards, `steer` lets the one in progress read the message at its next step, `interrupt` ends it and starts another one at once, `fork` starts one beside it from its last recorded step, `reject` refuses with 409 */
+  when_busy?: 'enqueue' | 'steer' | 'interrupt' | 'fork' | 'reject';
+  /** Up to 16 entries that you choose */
+  metadata?: {
+    [name: string]: string;
+  };
+};
+
+/** A complete message of the model or of a tool, or one that a person sent while the run worked. */
 export type MessageData = {
   role: string;
   content: string;
@@ -2995,6 +3112,10 @@ export type MessageData = {
   call_id?: string;
   /** The tool, if the message is a result */
   name?: string;
+  /** Present if a person sent the message while the run worked; `step` reads it first */
+  kind?: 'steer';
+  /** Its receipt */
+  message_id?: string;
   /** True: the run ended before the message was complete */
   partial?: boolean;
   /** True: the reply ended at the output limit of the model */
@@ -3006,6 +3127,37 @@ export type MessageData = {
 /** A piece of the text that the model is writing. */
 export type MessageDeltaData = {
   delta: string;
+};
+
+/** A message with what became of it */
+export type MessageReceipt = {
+  /** Of the message, and of the turn that it begins */
+  id: string;
+  /** Null: it was sent to a run that is in no thread */
+  thread_id: string | null;
+  /** Identifier issued by the service (UUIDv7) */
+  workflow_id: string;
+  /** What became of it. `pending`: no run has read it yet. Every other state is final: `started` a turn, `steered` a run that was working, `refused` (see `reason`), or `withdrawn` by its author */
+  state: 'pending' | 'started' | 'steered' | 'refused' | 'withdrawn';
+  when_busy: 'enqueue' | 'steer' | 'interrupt' | 'fork' | 'reject';
+  message: string;
+  attachments: Attachment[];
+  /** Up to 16 entries that you choose */
+  metadata: {
+    [name: string]: string;
+  };
+  /** The run that it waits for, has entered, or is */
+  task_id: string;
+  /** The step of that run that read it; null: it is the prompt, or waits */
+  step: number | null;
+  /** Why it was refused */
+  reason: string | null;
+  /** ISO 8601, UTC */
+  created_at: string;
+  /** ISO 8601, UTC */
+  updated_at: string;
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
 };
 
 export type Model = {
@@ -3264,7 +3416,7 @@ export type PromptRequest = {
   /** Images, PDF files and texts that the model is given with the prompt */
   attachments?: AttachmentOrder[];
   reasoning_effort?: string | null;
-  on_busy?: 'enqueue' | 'reject' | 'interrupt';
+  on_busy?: 'enqueue' | 'reject' | 'interrupt' | 'steer';
   /** The conversation that the prompt continues, of a workflow with `remember: thread` */
   thread_id?: string;
 };
@@ -3755,6 +3907,7 @@ export type RunBundle = {
     role: 'user' | 'assistant' | 'tool' | 'system';
     kind:
       | 'prompt'
+      | 'steer'
       | 'reply'
       | 'partial'
       | 'result'
@@ -3784,6 +3937,7 @@ export type RunBundle = {
     role: 'user' | 'assistant' | 'tool' | 'system';
     kind:
       | 'prompt'
+      | 'steer'
       | 'reply'
       | 'partial'
       | 'result'
@@ -4508,6 +4662,8 @@ export type TaskDetail = {
   forks: ForkOfRun[];
   messages?: TranscriptMessage[];
   logs?: LogEntry[];
+  /** Messages that the run reads at its next step, in the order in which they were accepted */
+  waiting_messages: MessageReceipt[];
   /** With include=steps; the same as /steps */
   steps_detail?: TaskStep[];
   /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
@@ -4770,6 +4926,51 @@ export type TranscriptMessage = {
   truncated: boolean;
   /** ISO 8601, UTC */
   created_at: string;
+};
+
+export type UiChatRequest = {
+  /** The id that the page has for the chat */
+  id?: string;
+  /** Only the last one is read: Perdura has the others */
+  messages: {
+    id: string;
+    role: 'system' | 'user' | 'assistant';
+    parts: {
+      type: string;
+      [name: string]: unknown;
+    }[];
+    metadata?: unknown;
+    [name: string]: unknown;
+  }[];
+  trigger?: 'submit-message' | 'regenerate-message';
+  /** The message that is edited, answered or made again */
+  messageId?: string;
+  /** Tools that the client executes */
+  tools?: {
+    name: string;
+    description?: string;
+    parameters?: unknown;
+    [name: string]: unknown;
+  }[];
+  [name: string]: unknown;
+};
+
+/** A chunk of the UI message stream of the AI SDK; the last frame of a stream is `[DONE]` */
+export type UiChunk = {
+  type: string;
+  [name: string]: unknown;
+};
+
+/** A message as `useChat` of the AI SDK has it */
+export type UiMessage = {
+  id: string;
+  role: 'system' | 'user' | 'assistant';
+  parts: {
+    type: string;
+    [name: string]: unknown;
+  }[];
+  metadata?: unknown;
+  [name: string]: unknown;
 };
 
 export type Usage = {
@@ -5131,8 +5332,8 @@ export type Workflow = {
   model_total_seconds: number | null;
   /** The most seconds in which nothing of an answer arrives. Null: a workflow uses the limit of its provider, a provider that of the installation (`MODEL_SILENCE_SECONDS`) */
   model_silence_seconds: number | null;
-  /** What to do with a prompt while a run is in progress: `enqueue` runs it afterwards, `reject` refuses it, `interrupt` halts the run. Of several prompts that interrupt, only the newest runs; the others end `halted` with `superseded` */
-  on_busy: 'enqueue' | 'reject' | 'interrupt';
+  /** What to do with a prompt while a run is in progress: `enqueue` runs it afterwards, `reject` refuses it, `interrupt` halts the run, `steer` lets the run read the prompt at its next step (schedules enqueue theirs). Of several prompts that interrupt, only the newest runs; the others end `halted` with `superseded` */
+  on_busy: 'enqueue' | 'reject' | 'interrupt' | 'steer';
   /** What a run knows of earlier ones. `none`: nothing. `thread`: each prompt is a turn of a conversation, a new one or that of its `thread_id`, and its model reads the turns before. Threads of a workflow run next to each other; `on_busy` decides within each */
   remember: 'none' | 'thread';
   /** What happens to prompts that wait when the workflow is switched off: `halt` ends them with `workflow_inactive`, `wait` keeps them until it is switched on. The run in progress continues */
@@ -5219,8 +5420,8 @@ export type WorkflowCreate = {
   model_total_seconds?: number | null;
   /** The most seconds in which nothing of an answer arrives. Null: a workflow uses the limit of its provider, a provider that of the installation (`MODEL_SILENCE_SECONDS`) */
   model_silence_seconds?: number | null;
-  /** What to do with a prompt while a run is in progress: `enqueue` runs it afterwards, `reject` refuses it, `interrupt` halts the run. Of several prompts that interrupt, only the newest runs; the others end `halted` with `superseded` */
-  on_busy?: 'enqueue' | 'reject' | 'interrupt';
+  /** What to do with a prompt while a run is in progress: `enqueue` runs it afterwards, `reject` refuses it, `interrupt` halts the run, `steer` lets the run read the prompt at its next step (schedules enqueue theirs). Of several prompts that interrupt, only the newest runs; the others end `halted` with `superseded` */
+  on_busy?: 'enqueue' | 'reject' | 'interrupt' | 'steer';
   /** What a run knows of earlier ones. `none`: nothing. `thread`: each prompt is a turn of a conversation, a new one or that of its `thread_id`, and its model reads the turns before. Threads of a workflow run next to each other; `on_busy` decides within each */
   remember?: 'none' | 'thread';
   /** What happens to prompts that wait when the workflow is switched off: `halt` ends them with `workflow_inactive`, `wait` keeps them until it is switched on. The run in progress continues */
@@ -5303,8 +5504,8 @@ export type WorkflowSummary = {
   model_total_seconds: number | null;
   /** The most seconds in which nothing of an answer arrives. Null: a workflow uses the limit of its provider, a provider that of the installation (`MODEL_SILENCE_SECONDS`) */
   model_silence_seconds: number | null;
-  /** What to do with a prompt while a run is in progress: `enqueue` runs it afterwards, `reject` refuses it, `interrupt` halts the run. Of several prompts that interrupt, only the newest runs; the others end `halted` with `superseded` */
-  on_busy: 'enqueue' | 'reject' | 'interrupt';
+  /** What to do with a prompt while a run is in progress: `enqueue` runs it afterwards, `reject` refuses it, `interrupt` halts the run, `steer` lets the run read the prompt at its next step (schedules enqueue theirs). Of several prompts that interrupt, only the newest runs; the others end `halted` with `superseded` */
+  on_busy: 'enqueue' | 'reject' | 'interrupt' | 'steer';
   /** What a run knows of earlier ones. `none`: nothing. `thread`: each prompt is a turn of a conversation, a new one or that of its `thread_id`, and its model reads the turns before. Threads of a workflow run next to each other; `on_busy` decides within each */
   remember: 'none' | 'thread';
   /** What happens to prompts that wait when the workflow is switched off: `halt` ends them with `workflow_inactive`, `wait` keeps them until it is switched on. The run in progress continues */
@@ -5367,7 +5568,7 @@ export type WorkflowUpdate = {
   budget?: Budget | null;
   model_total_seconds?: number | null;
   model_silence_seconds?: number | null;
-  on_busy?: 'enqueue' | 'reject' | 'interrupt';
+  on_busy?: 'enqueue' | 'reject' | 'interrupt' | 'steer';
   remember?: 'none' | 'thread';
   on_inactive?: 'halt' | 'wait';
   /** inactive: new prompts are refused. active: they are accepted again. Only runs set the other values; sending the one that the workflow has changes nothing, and any other is refused */
@@ -5625,6 +5826,18 @@ export interface Operations {
     };
     reply: null;
   };
+  /** Withdraw a message that was sent to a run */
+  'DELETE /api/tasks/{id}/messages/{message_id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+        /** Identifier issued by the service (UUIDv7) */
+        message_id: string;
+      };
+    };
+    reply: MessageReceipt;
+  };
   /** Delete a score of a run */
   'DELETE /api/tasks/{id}/scores/{score_id}': {
     input: {
@@ -5646,6 +5859,18 @@ export interface Operations {
       };
     };
     reply: null;
+  };
+  /** Withdraw a message */
+  'DELETE /api/threads/{id}/messages/{message_id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+        /** Identifier issued by the service (UUIDv7) */
+        message_id: string;
+      };
+    };
+    reply: MessageReceipt;
   };
   /** Delete a stored token */
   'DELETE /api/tokens/{id}': {
@@ -6551,6 +6776,18 @@ export interface Operations {
     };
     reply: RunBundle;
   };
+  /** Get the receipt of a message that was sent to a run */
+  'GET /api/tasks/{id}/messages/{message_id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+        /** Identifier issued by the service (UUIDv7) */
+        message_id: string;
+      };
+    };
+    reply: MessageReceipt;
+  };
   /** The agent's to-do list */
   'GET /api/tasks/{id}/progress': {
     input: {
@@ -6659,6 +6896,83 @@ export interface Operations {
       };
     };
     reply: Thread;
+  };
+  /** Connect an AG-UI client to a thread */
+  'GET /api/threads/{id}/ag-ui': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+      query?: {
+        /** The most turns, the newest ones of the branch in use */
+        limit?: number;
+      };
+    };
+    reply: AgUiEvent;
+  };
+  /** List the messages that were sent to a thread, newest first */
+  'GET /api/threads/{id}/messages': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+      query?: {
+        /** Items per page */
+        limit?: number;
+        /** Opaque; from the Link header of the previous page */
+        cursor?: string;
+      };
+    };
+    reply: MessageReceipt[];
+  };
+  /** Get the receipt of a message */
+  'GET /api/threads/{id}/messages/{message_id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+        /** Identifier issued by the service (UUIDv7) */
+        message_id: string;
+      };
+    };
+    reply: MessageReceipt;
+  };
+  /** Stream the last answer again, for useChat */
+  'GET /api/threads/{id}/ui': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+    };
+    reply: null;
+  };
+  /** List the messages of a thread for useChat, oldest first */
+  'GET /api/threads/{id}/ui/messages': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+      query?: {
+        /** The most turns, the newest ones of the branch in use */
+        limit?: number;
+      };
+    };
+    reply: UiMessage[];
+  };
+  /** Stream the last answer again, at the path that useChat asks by default */
+  'GET /api/threads/{id}/ui/{chat_id}/stream': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+        chat_id: string;
+      };
+    };
+    reply: null;
   };
   /** List stored tokens, newest first */
   'GET /api/tokens': {
@@ -7328,6 +7642,39 @@ export interface Operations {
   };
   /** Create a thread without a turn */
   'POST /api/threads': { input: { body: ThreadCreate }; reply: Thread };
+  /** Run the agent of a thread for an AG-UI client */
+  'POST /api/threads/{id}/ag-ui': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+      body: AgUiRunInput;
+    };
+    reply: AgUiEvent;
+  };
+  /** Send a message to a thread */
+  'POST /api/threads/{id}/messages': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+      body: MessageCreate;
+    };
+    reply: MessageReceipt;
+  };
+  /** Send a message from useChat and stream the answer */
+  'POST /api/threads/{id}/ui': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+      body: UiChatRequest;
+    };
+    reply: UiChunk;
+  };
   /** Create a stored token */
   'POST /api/tokens': { input: { body: StoredTokenCreate }; reply: StoredToken };
   /** Grant a resource your token */
@@ -7616,6 +7963,9 @@ export const IDEMPOTENT: ReadonlySet<string> = new Set([
   'POST /api/tasks/{id}/fork',
   'POST /api/tasks/{id}/scores',
   'POST /api/threads',
+  'POST /api/threads/{id}/ag-ui',
+  'POST /api/threads/{id}/messages',
+  'POST /api/threads/{id}/ui',
   'POST /api/tokens',
   'POST /api/workflows',
   'POST /api/workflows/{id}/prompt',

@@ -13,18 +13,11 @@ export function isHaltReason(reason: unknown): boolean {
 const interrupt = (client: Anthropic, session_id: string, signal: AbortSignal) =>
   client.beta.sessions.events.send(session_id, { events: [{ type: 'user.interrupt' }] }, { signal });
 
-/** Interrupts a session. A failure here is retried after the run has ended. */
+/** Interrupts a session and archives it; its events stay readable. A failure here is retried after the run has ended. */
 export async function stop(client: Anthropic, session_id: string): Promise<void> {
   await interrupt(client, session_id, AbortSignal.timeout(LAST_WORDS_MS)).catch(() => {});
-  await archive(client, session_id);
+  await client.beta.sessions.archive(session_id, {}, { signal: AbortSignal.timeout(LAST_WORDS_MS) }).catch(() => {});
 }
-
-/** Archives a session; true on success. Its events stay readable. */
-export const archive = (client: Anthropic, session_id: string): Promise<boolean> =>
-  client.beta.sessions.archive(session_id, {}, { signal: AbortSignal.timeout(LAST_WORDS_MS) }).then(
-    () => true,
-    () => false,
-  );
 
 /** Interrupts a running session and archives it. A deleted or archived one counts as ended. */
 export async function endSession({ client, signal }: Vendor, session_id: string): Promise<void> {

@@ -10,7 +10,7 @@ import type { TranscriptMessage } from '../../domain/transcript.ts';
 import { noModel } from '../failures.ts';
 import type { Exchange, ModelReply, ModelRuntime } from '../runtime.ts';
 import { findOpenSession, findOrCreateSession, type Hosted } from './agent.ts';
-import { archive, endSession, isHaltReason, stop } from './end.ts';
+import { endSession, isHaltReason, stop } from './end.ts';
 import { toVendorFailure } from './failures.ts';
 import { foldEvents, type Rest } from './fold.ts';
 import { iterateEntries } from './pages.ts';
@@ -28,7 +28,7 @@ interface SessionCursor {
   session_id: string;
   /** The last event that is in the transcript; null: none. */
   seen: string | null;
-  /** Set once nothing at the vendor remains to be ended. */
+  /** Set by earlier versions, which archived the session with the answer: nothing remains to be ended. */
   archived?: boolean;
 }
 
@@ -117,7 +117,6 @@ async function converse(
     rest = null;
   }
   stream.controller.abort();
-  const archived = rest.kind === 'answered' && !input.may_be_rejected && (await archive(client, session_id));
   const calls = rest.kind === 'asks' ? rest.calls : [];
   const reply: ModelReply = {
     text: fold.text(),
@@ -130,7 +129,8 @@ async function converse(
   };
   if (calls.length === 0 && reply.text.trim() === '')
     throw new ModelFailure('The model gave an empty answer', { code: 'empty_answer', recoverable: false, answer: reply });
-  return { reply, cursor: { session_id, seen: fold.last(), ...(archived ? { archived } : {}) } };
+  // The session stays open: an answer may be sent back, and a message may wait for the run. The end of the run archives it.
+  return { reply, cursor: { session_id, seen: fold.last() } };
 }
 
 async function history({ client, session_id, signal }: Place): Promise<ListedEvent[]> {

@@ -17,7 +17,7 @@ export const waitingTaskOfSchedule = statement(
   ['scheduled_agent_id', 'except'],
   `SELECT t.id FROM tasks t JOIN workflows w ON w.id = t.workflow_id
     WHERE t.scheduled_agent_id = :scheduled_agent_id AND t.status = 'pending' AND t.id <> :except
-      AND w.active_task_id IS DISTINCT FROM t.id LIMIT 1`,
+      AND w.active_task_id IS DISTINCT FROM t.id AND NOT t.beside_lane LIMIT 1`,
 );
 
 /**

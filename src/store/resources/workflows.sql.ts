@@ -1,4 +1,5 @@
 import { hasRun, statement } from '../database/statement.ts';
+import { LIVE } from '../runs/runs.sql.ts';
 
 /** Deletes single-use workflows that never ran, because their request was refused or its server died. */
 export const removeUnusedWorkflows = statement(
@@ -21,6 +22,7 @@ export const removeWorkflow = statement(
   'remove_workflow',
   ['id'],
   `DELETE FROM workflows w WHERE id = :id AND active_task_id IS NULL
+    AND NOT EXISTS (SELECT 1 FROM tasks t WHERE t.workflow_id = w.id AND t.beside_lane AND t.status IN (${LIVE}))
     AND NOT EXISTS (SELECT 1 FROM threads h WHERE h.workflow_id = w.id AND h.active_task_id IS NOT NULL) RETURNING id`,
 );
 

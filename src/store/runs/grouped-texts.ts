@@ -1,7 +1,7 @@
 import { findOutage } from '../../domain/outages.ts';
 import type { NewEvent } from '../../events/task-events.ts';
 import { type Queryable, rows } from '../database/database.ts';
-import { appendTexts } from './runs.sql.ts';
+import { appendTexts } from './deltas.sql.ts';
 
 /** A piece of text that an attempt of a step publishes. */
 interface RunText {

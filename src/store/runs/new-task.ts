@@ -13,6 +13,8 @@ export interface TurnPlace {
   is_new?: true | undefined;
   /** The turn that it follows, and its number; task null and 0: it is a first one. Absent: the last of the branch in use. */
   follows?: { task_id: string | null; turn: number } | undefined;
+  /** True if it takes no lane and waits for none: it runs next to the turns of its thread, and to the other runs of its workflow. */
+  beside?: true | undefined;
 }
 
 export interface NewTask {
@@ -44,8 +46,8 @@ export interface NewTask {
   due_at?: Date | undefined;
   /** The caller's access token, sealed before it is stored. */
   caller_token: string | null;
-  /** What the receipt of its message keeps; absent: it was not sent as a message. */
-  receipt?: { when_busy: string; metadata: Record<string, string> } | undefined;
+  /** What the receipt of its message keeps, `content` if that is not the prompt; absent: it was not sent as a message. */
+  receipt?: { when_busy: string; metadata: Record<string, string>; content?: string } | undefined;
   /** The start of a fork; absent for other tasks. */
   seed?: Seed | undefined;
   /** The start of an evaluation's run; absent for other tasks. */

@@ -6,10 +6,11 @@ import type { ToolEffect } from '../../domain/effects.ts';
 import type { FallbackState, RunFallback } from '../../domain/fallback.ts';
 import type { PlannedCall } from '../../domain/run-loop.ts';
 import type { ThreadContext } from '../../domain/thread.ts';
-import type { ModelCall, TranscriptMessage } from '../../domain/transcript.ts';
+import type { ModelCall, TranscriptMessage, WaitingMessage } from '../../domain/transcript.ts';
 import type { Usage } from '../../domain/usage.ts';
 import type { NewEvent } from '../../events/task-events.ts';
 import { type Queryable, row } from '../database/database.ts';
+import { appendDeltas, appendText } from './deltas.sql.ts';
 import { createTextWriter } from './grouped-texts.ts';
 import { compactTranscript, waitForBudget } from './pauses.sql.ts';
 import * as sql from './runs.sql.ts';
@@ -62,13 +63,6 @@ export interface OpenRun extends Usage, ThreadContext {
   waiting_messages: WaitingMessage[];
   /** The calls of the step's recorded reply. */
   calls: PlannedCall[];
-}
-
-/** A message that was sent to a run while it works. */
-export interface WaitingMessage {
-  id: string;
-  content: string;
-  attachments: AttachedFile[] | null;
 }
 
 /** The model that a step asks. A run without fallbacks names none: its definition does. */
@@ -159,7 +153,7 @@ export function runStore(pool: Queryable, publish: Publish = () => {}) {
   const writeText = createTextWriter(pool, {
     onWritten: ({ workflow_id, task_id, event }, last) => publish(workflow_id, task_id, { events: [event], last }),
     writeSeparately: ({ event, ...place }) =>
-      writeNumbered(sql.appendText({ ...place, event: JSON.stringify(event) }), place, [event]),
+      writeNumbered(appendText({ ...place, event: JSON.stringify(event) }), place, [event]),
   });
 
   async function writeNumbered(query: pg.QueryConfig, run: Pick<OpenRun, 'task_id' | 'workflow_id'>, events: NewEvent[]) {
@@ -191,7 +185,7 @@ export function runStore(pool: Queryable, publish: Publish = () => {}) {
 
     /** Emits events of the attempt that `run` began. Returns the last one's number; null if a later attempt owns the step. */
     publishDeltas: (run: OpenRun, { step, events }: { step: number; events: NewEvent[] }) =>
-      writeNumbered(sql.appendDeltas(attemptParameters(run, step, events)), run, events),
+      writeNumbered(appendDeltas(attemptParameters(run, step, events)), run, events),
 
     /**
      * Emits a piece of the attempt's text, written together with the texts of other runs. `after` is the number of the attempt's

@@ -135,6 +135,8 @@ function conditions({ q, since, until, min_cost, max_cost, version, tool, ...sam
   const texts = Object.entries({ owner, status, error_code, model, trigger, definition_hash });
   const ids = Object.entries({ workflow_id, agent_id, scheduled_agent_id, thread_id });
   return [
+    // Imported turns did not run.
+    ...(trigger === undefined && thread_id === undefined ? [Prisma.sql`trigger <> 'imported'`] : []),
     ...texts.flatMap(([name, value]) => (value === undefined ? [] : [Prisma.sql`${Prisma.raw(name)} = ${value}`])),
     ...ids.flatMap(([name, value]) => (value === undefined ? [] : [Prisma.sql`${Prisma.raw(name)} = ${value}::uuid`])),
     ...(version === undefined ? [] : [isOfVersion(workflow_id!, version)]),

@@ -5,18 +5,20 @@ import { LIVE } from './runs.sql.ts';
 export const NEW_TASK = [
   ...['id', 'workflow_id', 'workflow_title', 'owner', 'owner_login', 'agent_id', 'agent_name', 'model', 'definition_hash'],
   ...['prompt', 'prompt_parts', 'attachments', 'on_busy', 'trigger', 'scheduled_agent_id', 'caller_token', 'caller_key_id'],
-  ...['service_key_id', 'created_at', 'thread_id'],
+  ...['service_key_id', 'created_at', 'thread_id', 'beside_lane'],
 ] as const;
 
-/** A task with its workflow and its thread, if it has one, and the task that holds the lane of both. */
+/** A task with its workflow and its thread, if it has one, and the task that holds its lane: itself, if it stands beside that. */
 export const IN_LANE = 'tasks t JOIN workflows w ON w.id = t.workflow_id LEFT JOIN threads h ON h.id = t.thread_id';
-export const HOLDER = 'CASE WHEN t.thread_id IS NULL THEN w.active_task_id ELSE h.active_task_id END';
+export const HOLDER =
+  'CASE WHEN t.beside_lane THEN t.id WHEN t.thread_id IS NULL THEN w.active_task_id ELSE h.active_task_id END';
 
 /**
  * Writes a pending task, whose row is `task`, and its lane, the workflow's counters and version with it. A task of a thread follows the last
- * turn of its branch in use, unless the row names its turn and the one before it. If the owner has :most_open tasks
- * that have not ended, nothing is written, and the row names no holder. With on_busy steer it is written only if nobody holds the lane, or
- * the holder is being stopped. If it was sent as a message, its receipt is written with it.
+ * turn of its branch in use, unless the row names its turn and the one before it. A task beside its lane takes no lane, and waits for none.
+ * If the owner has :most_open tasks that have not ended, nothing is written, and the row names no holder.
+ * With on_busy steer it is written only if nobody holds the lane, or the holder is being stopped. If it was sent as a message, its receipt is
+ * written with it.
  *
  * A version is new as of the start of the statement: two first runs at once record one, and the other's number is not given to any. The
  * changed definition of a fork, or of a request with its own output schema, is a trial, not a version.
@@ -24,7 +26,8 @@ export const HOLDER = 'CASE WHEN t.thread_id IS NULL THEN w.active_task_id ELSE 
 export const createTask = statement(
   'create_task',
   ['task', 'receipt', 'new_thread', 'definition', 'config', 'version_id', 'is_trial', 'due_at', 'most_open', 'events'],
-  `WITH given AS MATERIALIZED (SELECT * FROM jsonb_populate_record(NULL::tasks, :task::jsonb)),
+  `WITH given AS MATERIALIZED (
+      SELECT *, thread_id IS NULL AND NOT beside_lane AS in_workflows_lane FROM jsonb_populate_record(NULL::tasks, :task::jsonb)),
     room AS (
       SELECT :most_open::int IS NULL OR count(*) < :most_open AS is_left
       FROM (SELECT 1 FROM tasks WHERE owner = (SELECT owner FROM given) AND status IN (${LIVE}) LIMIT :most_open) open),
@@ -36,32 +39,34 @@ export const createTask = statement(
     home AS (
       UPDATE workflows w SET task_count = w.task_count + 1, accepted_tasks = w.accepted_tasks + 1,
         last_task_id = given.id, last_task_status = 'pending', last_task_at = given.created_at,
-        active_task_id = CASE WHEN given.thread_id IS NULL THEN coalesce(w.active_task_id, given.id) ELSE w.active_task_id END,
-        newest_interrupt = CASE WHEN given.on_busy = 'interrupt' AND given.thread_id IS NULL THEN w.accepted_tasks + 1 ELSE w.newest_interrupt END,
-        current_turn = CASE WHEN w.active_task_id IS NULL AND given.thread_id IS NULL THEN 0 ELSE w.current_turn END,
-        status = CASE WHEN w.active_task_id IS NULL AND given.thread_id IS NULL THEN 'running' ELSE w.status END,
+        active_task_id = CASE WHEN given.in_workflows_lane THEN coalesce(w.active_task_id, given.id) ELSE w.active_task_id END,
+        newest_interrupt = CASE WHEN given.on_busy = 'interrupt' AND given.in_workflows_lane THEN w.accepted_tasks + 1 ELSE w.newest_interrupt END,
+        current_turn = CASE WHEN w.active_task_id IS NULL AND given.in_workflows_lane THEN 0 ELSE w.current_turn END,
+        status = CASE WHEN w.active_task_id IS NULL AND given.in_workflows_lane THEN 'running' ELSE w.status END,
         version_count = w.version_count + CASE WHEN w.single_use OR :is_trial OR EXISTS (SELECT FROM known) THEN 0 ELSE 1 END
       FROM given LEFT JOIN thread ON true
       WHERE w.id = given.workflow_id AND w.status <> 'inactive'
-        AND (given.on_busy NOT IN ('reject', 'steer') OR CASE WHEN given.thread_id IS NULL THEN w.active_task_id ELSE thread.active_task_id END IS NULL
+        AND (given.on_busy NOT IN ('reject', 'steer') OR given.beside_lane OR CASE WHEN given.thread_id IS NULL THEN w.active_task_id ELSE thread.active_task_id END IS NULL
           OR given.on_busy = 'steer' AND EXISTS (SELECT 1 FROM tasks s WHERE s.halt_requested
             AND s.id = CASE WHEN given.thread_id IS NULL THEN w.active_task_id ELSE thread.active_task_id END))
         AND (given.thread_id IS NULL OR :new_thread::jsonb IS NOT NULL OR EXISTS (SELECT FROM thread))
         AND NOT EXISTS (SELECT 1 FROM tasks WHERE id = given.id) AND (SELECT is_left FROM room)
       RETURNING w.active_task_id, w.accepted_tasks, w.single_use, w.version_count),
     joined AS (
-      UPDATE threads h SET active_task_id = coalesce(h.active_task_id, given.id), accepted_tasks = h.accepted_tasks + 1,
-        newest_interrupt = CASE WHEN given.on_busy = 'interrupt' THEN h.accepted_tasks + 1 ELSE h.newest_interrupt END,
+      UPDATE threads h SET active_task_id = CASE WHEN given.beside_lane THEN h.active_task_id ELSE coalesce(h.active_task_id, given.id) END,
+        accepted_tasks = h.accepted_tasks + 1,
+        newest_interrupt = CASE WHEN given.on_busy = 'interrupt' AND NOT given.beside_lane THEN h.accepted_tasks + 1 ELSE h.newest_interrupt END,
         head_task_id = given.id, updated_at = given.created_at
       FROM given, home WHERE h.id = given.thread_id RETURNING h.active_task_id, h.accepted_tasks),
     begun AS (
       INSERT INTO threads (id, owner, owner_login, workflow_id, title, head_task_id, active_task_id, accepted_tasks, newest_interrupt,
         created_at, updated_at)
-      SELECT given.thread_id, given.owner, given.owner_login, given.workflow_id, :new_thread::jsonb ->> 'title', given.id, given.id, 1,
-        CASE WHEN given.on_busy = 'interrupt' THEN 1 ELSE 0 END, given.created_at, given.created_at
+      SELECT given.thread_id, given.owner, given.owner_login, given.workflow_id, :new_thread::jsonb ->> 'title', given.id,
+        CASE WHEN NOT given.beside_lane THEN given.id END, 1,
+        CASE WHEN given.on_busy = 'interrupt' AND NOT given.beside_lane THEN 1 ELSE 0 END, given.created_at, given.created_at
       FROM given, home WHERE :new_thread::jsonb IS NOT NULL AND NOT EXISTS (SELECT FROM thread) RETURNING active_task_id, accepted_tasks),
     lane AS (
-      SELECT CASE WHEN given.thread_id IS NULL THEN home.active_task_id ELSE spot.active_task_id END AS holder,
+      SELECT CASE WHEN given.beside_lane THEN given.id WHEN given.thread_id IS NULL THEN home.active_task_id ELSE spot.active_task_id END AS holder,
         coalesce(spot.accepted_tasks, home.accepted_tasks) AS accepted_tasks, home.single_use, home.version_count
       FROM given, home LEFT JOIN (SELECT * FROM joined UNION ALL SELECT * FROM begun) spot ON true),
     definition AS (
@@ -82,9 +87,9 @@ export const createTask = statement(
         coalesce(given.thread_turn, CASE WHEN given.thread_id IS NOT NULL THEN turn_after(thread.head_task_id) END), accepted_tasks, (SELECT restored_at FROM restore)
       FROM given JOIN lane ON true LEFT JOIN thread ON true RETURNING id, workflow_id),
     receipt AS (
-      INSERT INTO thread_messages (id, thread_id, workflow_id, owner, owner_login, task_id, state, when_busy, metadata, number, created_at, updated_at)
+      INSERT INTO thread_messages (id, thread_id, workflow_id, owner, owner_login, task_id, state, when_busy, metadata, content, number, created_at, updated_at)
       SELECT given.id, given.thread_id, given.workflow_id, given.owner, given.owner_login, given.id, 'started', :receipt::jsonb ->> 'when_busy',
-        :receipt::jsonb -> 'metadata', lane.accepted_tasks, given.created_at, given.created_at
+        :receipt::jsonb -> 'metadata', :receipt::jsonb ->> 'content', lane.accepted_tasks, given.created_at, given.created_at
       FROM given, lane WHERE :receipt::jsonb IS NOT NULL)
     SELECT holder, append_events(task.workflow_id, task.id, :events) AS last FROM lane, task
     UNION ALL SELECT NULL, NULL FROM room WHERE NOT is_left`,
@@ -125,7 +130,7 @@ export const settleLanes = statement('settle_lanes', [], `SELECT settle_lanes() 
 
 const IN_QUEUE = `SELECT t.id AS task_id, t.owner AS principal FROM ${IN_LANE}
     WHERE t.workflow_id = :workflow_id AND t.status = 'pending'`;
-const SUPERSEDED = `t.on_busy = 'interrupt' AND coalesce(t.lane_number, 0) < coalesce(h.newest_interrupt, w.newest_interrupt)`;
+const SUPERSEDED = `t.on_busy = 'interrupt' AND NOT t.beside_lane AND coalesce(t.lane_number, 0) < coalesce(h.newest_interrupt, w.newest_interrupt)`;
 
 export const queuedTasks = statement('queued_tasks', ['workflow_id', 'limit'], `${IN_QUEUE} ORDER BY t.id DESC LIMIT :limit`);
 
@@ -137,7 +142,7 @@ export const takeLanes = statement(
   ['workflow_id'],
   `WITH free_threads AS MATERIALIZED (
       SELECT id FROM threads h WHERE workflow_id = :workflow_id AND active_task_id IS NULL
-        AND EXISTS (SELECT 1 FROM tasks p WHERE coalesce(p.thread_id, p.workflow_id) = h.id AND p.status = 'pending')
+        AND EXISTS (SELECT 1 FROM tasks p WHERE coalesce(p.thread_id, p.workflow_id) = h.id AND p.status = 'pending' AND NOT p.beside_lane)
       ORDER BY id FOR NO KEY UPDATE),
     in_threads AS (
       UPDATE threads h SET active_task_id = next_in_lane(h.id, h.id) FROM free_threads f

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { Receipt } from '../../contracts/thread-messages.ts';
+import type { MessageReceipt } from '../../contracts/thread-messages.ts';
 import type { AttachedFile } from '../../domain/attachments.ts';
 import { notFound } from '../../domain/errors.ts';
 import { storable } from '../../domain/transcript.ts';
@@ -12,7 +12,7 @@ import { callerContext, toBytea } from './tasks.ts';
 import * as sql from './thread-messages.sql.ts';
 
 /** A message for a run that works. */
-export interface NewSteer {
+interface NewSteer {
   id: string;
   /** The task that held the lane when the message was checked. */
   task_id: string;
@@ -30,14 +30,14 @@ export interface NewSteer {
 }
 
 /** The task that holds a lane. */
-interface LaneHolder {
+export interface LaneHolder {
   task_id: string;
   definition_hash: string;
   /** The number of messages that wait for it. */
   waiting: number;
 }
 
-type ReceiptRow = Omit<Receipt, 'created_at' | 'updated_at'> & { owner: string; created_at: Date; updated_at: Date };
+type ReceiptRow = Omit<MessageReceipt, 'created_at' | 'updated_at'> & { owner: string; created_at: Date; updated_at: Date };
 export type StoredReceipt = Wire<ReceiptRow>;
 
 interface Stores {
@@ -46,6 +46,15 @@ interface Stores {
   publish?: Publish;
 }
 
+/** The reasons for which the end of a run refuses messages. */
+const REASONS: Record<string, string> = {
+  stopped: 'The run was stopped before it read this message; send the message again',
+  not_followed: 'The run ended before it read this message, and no run follows a fork whose tools are not called; send it again',
+};
+
+const toReceipt = ({ reason, ...found }: ReceiptRow): StoredReceipt =>
+  wire({ ...found, reason: REASONS[reason ?? ''] ?? reason });
+
 const EXCERPT = 200;
 const FOREIGN_KEY = '23503';
 
@@ -53,7 +62,7 @@ const FOREIGN_KEY = '23503';
 export function threadMessageStore({ pool, keys, publish = () => {} }: Stores) {
   const find = async (id: string): Promise<StoredReceipt | null> => {
     const found = await row<ReceiptRow>(pool, sql.receipt({ id }));
-    return found ? wire(found) : null;
+    return found ? toReceipt(found) : null;
   };
   return {
     find,
@@ -64,11 +73,11 @@ export function threadMessageStore({ pool, keys, publish = () => {} }: Stores) {
         rows<ReceiptRow>(pool, sql.receiptsOfThread({ thread_id, before, limit: limit + 1 })),
         row<{ total: number }>(pool, sql.countOfThread({ thread_id })),
       ]);
-      return cutPage(found.map(wire), { total: counted!.total, limit, getCursor: ({ id }) => toCursor(id) });
+      return cutPage(found.map(toReceipt), { total: counted!.total, limit, getCursor: ({ id }) => toCursor(id) });
     },
     /** Lists the messages that a run has not read yet, in the order in which they were accepted. */
     async listWaiting(task_id: string): Promise<StoredReceipt[]> {
-      return (await rows<ReceiptRow>(pool, sql.waitingMessages({ task_id }))).map(wire);
+      return (await rows<ReceiptRow>(pool, sql.waitingMessages({ task_id }))).map(toReceipt);
     },
     /** True if a task was begun for a message that another run had not read when it ended. */
     isHandedOver: async (task_id: string): Promise<boolean> => (await row(pool, sql.handedOver({ task_id }))) !== undefined,
@@ -84,7 +93,7 @@ export function threadMessageStore({ pool, keys, publish = () => {} }: Stores) {
       const written = await row<{ last: number }>(pool, sql.steerMessage(values)).catch(
         (error: { code?: string; detail?: string }) => {
           if (error.code !== FOREIGN_KEY) throw error;
-          throw notFound('attachment', /\(([0-9a-f-]{36})\)/.exec(error.detail ?? '')?.[1] ?? 'of this message');
+          throw notFound('attachment', /=\((.+)\) is not/.exec(error.detail ?? '')?.[1] ?? 'of this message');
         },
       );
       if (written) publish(workflow_id, task_id, { events, last: written.last });

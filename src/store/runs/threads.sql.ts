@@ -1,4 +1,4 @@
-import { statement } from '../database/statement.ts';
+import { hasRun, statement } from '../database/statement.ts';
 import { LIVE } from './runs.sql.ts';
 
 /** Deletes a thread with its tasks, unless one of them is in progress or waits for its turn; their events are left, by the ids that are returned. */
@@ -21,3 +21,12 @@ export const removeEventsOfTasks = statement(
 
 /** What a run read of the turns before when it began. */
 export const earlierMessages = statement('earlier_messages', ['task_id'], `SELECT earlier_messages(:task_id, true) AS earlier`);
+
+/** Adds completed turns that hold given messages, in order, with the definition of all. Returns how many were added: none, or all. */
+export const importTurns = statement(
+  'import_turns',
+  ['hash', 'definition', 'turns'],
+  `WITH definition AS (INSERT INTO definitions (hash, body) VALUES (:hash, :definition::jsonb) ON CONFLICT DO NOTHING RETURNING hash)
+    SELECT count(import_turn(given -> 'turn', given -> 'messages'))::int AS added
+    FROM jsonb_array_elements(:turns::jsonb) AS each (given) WHERE ${hasRun('definition')}`,
+);

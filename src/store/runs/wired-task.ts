@@ -13,7 +13,15 @@ export function toWireTask(task: Row) {
   const { total_in, total_out, cache_read, cache_write, premium_requests, cost, started_at, completed_at, created_at, ...rest } =
     task;
   const { caller_token: _token, caller_key_id: _key, cursor: _cursor, toolset: _toolset, forked_from, ...more } = rest;
-  const { fork_step, fork_effects, halt_requested: _halting, lane_number: _place, behind_run_id: _run, ...seen } = more;
+  const {
+    fork_step,
+    fork_effects,
+    halt_requested: _halting,
+    lane_number: _place,
+    beside_lane: _beside,
+    behind_run_id: _run,
+    ...seen
+  } = more;
   const {
     usage_estimated: estimated,
     continuity: _decision,

@@ -77,7 +77,8 @@ export const removeTasks = statement(
   `DELETE FROM tasks t WHERE id = ANY (:task_ids::uuid[]) AND status NOT IN (${LIVE})
       AND NOT EXISTS (SELECT 1 FROM tasks fork WHERE fork.forked_from = t.id)
       AND NOT EXISTS (SELECT 1 FROM webhook_deliveries d WHERE d.task_id = t.id AND d.status = 'pending')
-      AND NOT EXISTS (SELECT 1 FROM threads h WHERE h.id = t.thread_id AND (h.updated_at >= :before OR h.active_task_id IS NOT NULL))
+      AND NOT EXISTS (SELECT 1 FROM threads h WHERE h.id = t.thread_id AND (h.updated_at >= :before OR h.active_task_id IS NOT NULL
+        OR EXISTS (SELECT 1 FROM tasks o WHERE o.thread_id = h.id AND o.beside_lane AND o.status IN (${LIVE}))))
     RETURNING id`,
 );
 

@@ -1,4 +1,4 @@
-import { statement } from '../database/statement.ts';
+import { hasRun, statement } from '../database/statement.ts';
 import { LIVE } from '../runs/runs.sql.ts';
 
 export const sealedDefinitions = statement(
@@ -11,7 +11,9 @@ export const sealedCallers = statement(
   'sealed_callers',
   ['active_key_id'],
   `SELECT id, caller_token AS sealed, caller_key_id AS key_id FROM tasks
-    WHERE status IN (${LIVE}) AND caller_token IS NOT NULL AND caller_key_id <> :active_key_id`,
+      WHERE status IN (${LIVE}) AND caller_token IS NOT NULL AND caller_key_id <> :active_key_id
+    UNION ALL SELECT id, caller_token, caller_key_id FROM thread_messages
+      WHERE state = 'pending' AND caller_token IS NOT NULL AND caller_key_id <> :active_key_id`,
 );
 
 export const resealDefinition = statement(
@@ -23,5 +25,10 @@ export const resealDefinition = statement(
 export const resealCaller = statement(
   'reseal_caller',
   ['task_id', 'sealed', 'key_id'],
-  `UPDATE tasks SET caller_token = :sealed, caller_key_id = :key_id WHERE id = :task_id AND caller_token IS NOT NULL`,
+  `WITH task AS (
+      UPDATE tasks SET caller_token = :sealed::bytea, caller_key_id = :key_id WHERE id = :task_id AND caller_token IS NOT NULL RETURNING 1),
+    message AS (
+      UPDATE thread_messages SET caller_token = :sealed::bytea, caller_key_id = :key_id
+      WHERE id = :task_id AND caller_token IS NOT NULL AND ${hasRun('task')} RETURNING 1)
+    SELECT count(*) FROM message`,
 );

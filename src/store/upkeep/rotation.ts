@@ -63,8 +63,8 @@ async function renewDefinitions(pool: Pool, sealer: ConfigSealer): Promise<numbe
 }
 
 /**
- * Seals again the access tokens that runs in progress send to the default runtime. A task that ends in the meantime drops its
- * token.
+ * Seals again the access tokens that runs in progress, and those that may begin with a message that waits, send to the default runtime. A
+ * task that ends in the meantime drops its token.
  */
 async function renewCallers(pool: Pool, keys: KeyRing): Promise<number> {
   const stale_callers = await rows<Sealed & { id: string }>(pool, sql.sealedCallers({ active_key_id: keys.active_key_id }));

@@ -20,10 +20,10 @@ import { carryOut } from './continuity.ts';
 import { placeFork, planFork, type TextToAdmit } from './fork.ts';
 import { laneQueue } from './lane-queue.ts';
 import { type Begins, newTask, type PromptOrder } from './new-task.ts';
-import type { Accepted, Dispatch, ForkOrder, Prepared, SeparateOrder, TaskOrder } from './orders.ts';
+import type { Accepted, Dispatch, ForkOrder, Prepared, Sent, SeparateOrder, TaskOrder } from './orders.ts';
+import { createSending } from './send.ts';
 import type { Settle } from './settle.ts';
 import type { Starts } from './starts.ts';
-import { createSteering, type Sent } from './steer.ts';
 
 export interface DispatchOptions {
   admitTask: AdmitTask;
@@ -219,6 +219,18 @@ export function createDispatch({
     return launch(order, { definition, config: buildConfig(snapshot, definition) }, snapshot);
   }
 
+  async function startFork(order: TaskOrder<ForkOrder>, snapshot: Snapshot): Promise<Accepted> {
+    const place = placeFork(order);
+    const { definition, prompt, texts_to_admit, seed, state } = await planFork(store, order);
+    await refuseUnpriced(order, definition);
+    const { source, attachments = source.attachments } = order;
+    const texts = [...texts_to_admit, ...(await textsToAdmit(store, definition, attachments))];
+    // The workflow's present guardrails may also refuse the texts.
+    for (const rules of [definition, { ...definition, guardrails: snapshot.guardrails }])
+      for (const text of texts) await admit(rules, text, order.owner);
+    return launch({ ...order, ...place, prompt, attachments, trigger: 'fork' }, { definition, seed, state }, snapshot);
+  }
+
   return {
     ...queue,
     halt,
@@ -232,25 +244,20 @@ export function createDispatch({
     }),
     send: runInTurn<PromptOrder, Sent>(async (order) => {
       const snapshot = await getSnapshot(order);
-      const { status, on_busy } = snapshot.workflow;
-      if ((order.on_busy ?? on_busy) !== 'steer') return { started: await startRun(order, snapshot) };
-      if (status === 'inactive') throw refusal(status);
-      const sent = await createSteering({ store, admitOrder, startRun: (given) => startRun(given, snapshot) })(order, snapshot);
+      const on_busy = order.on_busy ?? snapshot.workflow.on_busy;
+      const { steer, forkBeside } = createSending({
+        store,
+        admitOrder,
+        startRun: (given) => startRun(given, snapshot),
+        startFork: (given) => startFork(given, snapshot),
+      });
+      if (on_busy === 'fork') return { started: await forkBeside(order) };
+      if (on_busy !== 'steer') return { started: await startRun(order, snapshot) };
+      const sent = await steer(order, snapshot);
       if ('steered' in sent) starts.endTurn(order.task_id);
       return sent;
     }),
-    fork: runInTurn<ForkOrder, Accepted>(async (order) => {
-      const place = placeFork(order);
-      const snapshot = await getSnapshot(order);
-      const { definition, prompt, texts_to_admit, seed, state } = await planFork(store, order);
-      await refuseUnpriced(order, definition);
-      const { source, attachments = source.attachments } = order;
-      const texts = [...texts_to_admit, ...(await textsToAdmit(store, definition, attachments))];
-      // The workflow's present guardrails may also refuse the texts.
-      for (const rules of [definition, { ...definition, guardrails: snapshot.guardrails }])
-        for (const text of texts) await admit(rules, text, order.owner);
-      return launch({ ...order, ...place, prompt, attachments, trigger: 'fork' }, { definition, seed, state }, snapshot);
-    }),
+    fork: runInTurn<ForkOrder, Accepted>(async (order) => startFork(order, await getSnapshot(order))),
     async evaluate({ definition_hash, effects, ...order }) {
       const definition = await store.definitions.get(definition_hash);
       return separate(order, { definition, evaluated: { definition_hash, effects } }, async () => {

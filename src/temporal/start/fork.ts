@@ -30,6 +30,8 @@ export interface ForkAt {
   /** True if the fork is a turn of the source's thread, beside the source. */
   in_thread?: boolean | undefined;
   prompt?: string | undefined;
+  /** A message that is added after everything copied, also at step 1; absent: none. */
+  message?: string | undefined;
   /** The files of the prompt; absent: those of the source. */
   attachments?: readonly AttachedFile[] | undefined;
   changes?: DefinitionChanges | undefined;
@@ -67,7 +69,7 @@ export function placeFork({
 
 /** Returns the initial state of a fork. Throws if the source cannot be forked at the step, or not with the changes. */
 export async function planFork(store: Pick<Store, 'definitions' | 'forks'>, order: ForkAt): Promise<PlannedFork> {
-  const { source, from_step, effects, prompt, changes = {} } = order;
+  const { source, from_step, effects, prompt, message, changes = {} } = order;
   const original = await store.definitions.get(source.definition_hash);
   if (original.provider && isVendor(original.provider))
     throw unprocessable([{ path: '', message: KEPT_BY_VENDOR }], 'fork_unsupported');
@@ -81,10 +83,11 @@ export async function planFork(store: Pick<Store, 'definitions' | 'forks'>, orde
     definition,
     prompt: own_prompt,
     // An edited prompt is judged as an edit.
-    texts_to_admit:
-      prompt === undefined && edited_prompt !== undefined
-        ? texts_to_admit
-        : [{ path: 'prompt', text: prompt ?? own_prompt }, ...texts_to_admit],
+    texts_to_admit: [
+      ...(message === undefined ? [] : [{ path: 'message', text: message }]),
+      ...(prompt === undefined && edited_prompt !== undefined ? [] : [{ path: 'prompt', text: prompt ?? own_prompt }]),
+      ...texts_to_admit,
+    ],
     state,
     seed: {
       task_id: source.id,
@@ -96,7 +99,7 @@ export async function planFork(store: Pick<Store, 'definitions' | 'forks'>, orde
         .sort(),
       turns: state.turns,
       is_copy,
-      message: is_copy ? (prompt ?? null) : null,
+      message: message ?? (is_copy ? (prompt ?? null) : null),
       edits,
       keeps_extra: definition.provider?.id === original.provider?.id,
     },

@@ -17,6 +17,8 @@ export interface PromptOrder extends AskedOfRun, Pick<NewTask, 'prompt_parts' | 
   thread_id?: string | undefined;
   /** The turn that it follows; absent: the last one of the thread's branch in use, or none. */
   follows?: TurnPlace['follows'];
+  /** True if it takes no lane and waits for none. */
+  beside?: TurnPlace['beside'];
   trigger: string;
   scheduled_agent_id?: string | null;
   /** The service key that asks for the run; absent or null: none. */
@@ -80,7 +82,12 @@ export function newTask(
   };
 }
 
-function toPlace({ thread_id, task_id, follows }: Pick<PromptOrder, 'thread_id' | 'follows'> & { task_id: string }) {
+function toPlace({
+  thread_id,
+  task_id,
+  follows,
+  beside,
+}: Pick<PromptOrder, 'thread_id' | 'follows' | 'beside'> & { task_id: string }) {
   if (thread_id === 'new') return { thread_id: task_id, is_new: true } as const;
-  return thread_id === undefined && follows === undefined ? undefined : { thread_id: thread_id ?? null, follows };
+  return thread_id === undefined && follows === undefined ? undefined : { thread_id: thread_id ?? null, follows, beside };
 }

@@ -5,12 +5,11 @@ import type { RunLabels } from '../client/run-labels.ts';
 import type { RunInput } from '../names.ts';
 import type { ForkAt } from './fork.ts';
 import type { PromptOrder } from './new-task.ts';
-import type { Sent } from './steer.ts';
 
 /** A run that is to begin at a step of another run. */
 export type ForkOrder = Omit<
   PromptOrder,
-  'prompt' | 'prompt_parts' | 'attachments' | 'turn' | 'receipt' | keyof AskedOfRun | 'trigger' | 'scheduled_agent_id' | 'due_at'
+  'prompt' | 'prompt_parts' | 'attachments' | 'turn' | keyof AskedOfRun | 'trigger' | 'scheduled_agent_id' | 'due_at'
 > &
   ForkAt;
 
@@ -45,6 +44,9 @@ export interface Accepted {
   /** What its sender should know, as sentences. */
   warnings: string[];
 }
+
+/** What came of a message: a run that it has started, or the run that works and reads it at its next step. */
+export type Sent = { started: Accepted } | { steered: { id: string; task_id: string } };
 
 /** An order with the id of its task, and the time at which this try of its request began. */
 export type TaskOrder<O> = O & { task_id: string; requested_at: Date };

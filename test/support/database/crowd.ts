@@ -27,6 +27,7 @@ const ROWS: Record<string, number> = {
   task_messages: 360,
   task_scores: 40,
   task_attachments: 6,
+  thread_messages: 18,
   conversation_items: 12,
   conversation_files: 3,
   event_sequences: 5,
@@ -227,6 +228,15 @@ const RULES: Record<string, Rule> = {
   'threads.accepted_tasks': cycle(12, 12, 12, 12, 0, 0),
   'threads.updated_at': (row) => at(TIMES[row % 8]!),
   'tasks.agent_id': nth('agents'),
+  'thread_messages.workflow_id': cycle(...[1, 3, 4].map((row) => idOf('workflows', row))),
+  'thread_messages.thread_id': cycle(idOf('threads', 1), idOf('threads', 3), null),
+  'thread_messages.task_id': cycle(...[1, 13, 4].map((row) => idOf('tasks', row))),
+  'thread_messages.state': cycle('pending', 'pending', 'pending', 'started', 'steered', 'refused', 'withdrawn'),
+  'thread_messages.number': (row) => row + 6,
+  'thread_messages.content': cycle('a', 'b', null),
+  'thread_messages.attachments': cycle(null, [{ id: idOf('attachments', 2) }]),
+  'thread_messages.caller_token': cycle('\\x01', null),
+  'thread_messages.reason': cycle(null, 'stopped'),
   'tasks.response': (row) => (row % 3 === 0 ? 'said' : null),
   'task_steps.passed_on': (row) => {
     const used = {

@@ -13,7 +13,17 @@ const NO_USAGE = { total_in: 0, total_out: 0, cache_read: 0, cache_write: 0 };
 const RUN = {
   ...{ task_id: 't', workflow_id: 'w', owner: 'ann', owner_login: 'ann', prompt: 'Go.', attachments: null, status: 'running' },
   ...{ halt_requested: false, definition_hash: 'h', cursor: null, toolset: null, turns: 2, budget: null, seconds: 0, cost: 0 },
-  ...{ attempts: 0, errors: 0, recorded: false, follows: true, unended: [], defined: true, named_window: null, messages: [] },
+  ...{
+    attempts: 0,
+    errors: 0,
+    recorded: false,
+    follows: true,
+    unended: [],
+    defined: true,
+    named_window: null,
+    messages: [],
+    waiting_messages: [],
+  },
   ...{ thread_turn: null, earlier: [] },
   ...{ calls: [], ...NO_USAGE },
 };

@@ -3,7 +3,15 @@ import { ANSWER_ACTIONS, type Answer } from '../../../domain/questions.ts';
 import { isRecord } from '../../../domain/records.ts';
 import { isUuid } from '../../../domain/uuid.ts';
 import { parseCallId } from '../call-ids.ts';
-import { type CallAnswer, checkContent, createCommandRefusal, type FrontEndCommand, parseFile, toDecision } from '../commands.ts';
+import {
+  type CallAnswer,
+  checkContent,
+  createCommandRefusal,
+  type FrontEndCommand,
+  isPromptId,
+  parseFile,
+  toDecision,
+} from '../commands.ts';
 import { extractText, parseClientTools } from '../openai/client-tools.ts';
 
 type Message = AgUiRunInput['messages'][number];
@@ -26,7 +34,16 @@ export function parseAgUiCommand({ messages, tools, context, resume = [] }: AgUi
     );
   const message = parseUserMessage(last, `messages.${at}`);
   const functions = tools.map((tool) => ({ type: 'function', ...tool }));
-  return { kind: 'message', message, replaces: null, client_tools: parseClientTools(functions, undefined), context };
+  // The ids of pages are not on record, so only a message of a snapshot is known to have been sent before.
+  const replaces = isPromptId(last.id) ? last.id : null;
+  return {
+    kind: 'message',
+    message,
+    replaces,
+    answer_before: null,
+    client_tools: parseClientTools(functions, undefined),
+    context,
+  };
 }
 
 /** Names the fields of a request that have content, and that Perdura does not use. */

@@ -2,6 +2,7 @@ import type { UiChatRequest } from '../../../contracts/front-ends.ts';
 import { isRecord } from '../../../domain/records.ts';
 import { parseCallId } from '../call-ids.ts';
 import { type CallAnswer, checkContent, createCommandRefusal, type FrontEndCommand, parseFile, toDecision } from '../commands.ts';
+import { parseClientTools } from '../openai/client-tools.ts';
 
 type Message = UiChatRequest['messages'][number];
 type Part = Message['parts'][number];
@@ -12,8 +13,14 @@ interface PlacedMessage {
 }
 
 /** Returns what a request of `useChat` asks for. */
-export function parseUiCommand({ messages, trigger, messageId: message_id }: UiChatRequest): FrontEndCommand {
-  if (trigger === 'regenerate-message') return { kind: 'regenerate', message_id: message_id ?? null };
+export function parseUiCommand({ messages, trigger, messageId: message_id, tools }: UiChatRequest): FrontEndCommand {
+  if (trigger === 'regenerate-message') {
+    const answer_before = findAnswerBefore(
+      messages,
+      messages.findLastIndex(({ role }) => role === 'user'),
+    );
+    return { kind: 'regenerate', message_id: message_id ?? null, answer_before };
+  }
   const at = message_id === undefined ? messages.length - 1 : messages.findLastIndex(({ id }) => id === message_id);
   const message = messages[at];
   if (!message)
@@ -23,10 +30,23 @@ export function parseUiCommand({ messages, trigger, messageId: message_id }: UiC
     );
   const placed = { message, path: `messages.${at}` };
   if (message.role === 'user')
-    return { kind: 'message', message: parseUserMessage(placed), replaces: message_id === undefined ? null : message.id };
+    return {
+      kind: 'message',
+      message: parseUserMessage(placed),
+      replaces: message_id === undefined ? null : message.id,
+      answer_before: findAnswerBefore(messages, at),
+      client_tools: parseClientTools(
+        tools.map((tool) => ({ type: 'function', ...tool })),
+        undefined,
+      ),
+    };
   if (message.role === 'assistant') return parseAnswers(placed);
   throw createCommandRefusal(placed.path, 'Instructions belong to the agent; a message of the role system is not accepted');
 }
+
+/** Returns the id of the last answer before a message; null: there is none. */
+const findAnswerBefore = (messages: readonly Message[], at: number): string | null =>
+  messages.slice(0, Math.max(at, 0)).findLast(({ role }) => role === 'assistant')?.id ?? null;
 
 const toText = (value: unknown) => (typeof value === 'string' ? value : undefined);
 

@@ -4,12 +4,12 @@ import type { RunPart } from '../projection/parts.ts';
 import { parseJson, toCallFacts, toResultFacts, toWaitData, type UiPlace } from './chunks.ts';
 
 /** A message of the AI SDK's `useChat`. */
-export interface UiMessage {
+export type UiMessage = {
   id: string;
   role: 'user' | 'assistant';
   metadata?: Record<string, unknown>;
   parts: UiPart[];
-}
+};
 export type UiPart = { type: string } & Record<string, unknown>;
 
 interface PromptFacts {

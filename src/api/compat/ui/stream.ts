@@ -6,9 +6,6 @@ import type { CallRules } from '../projection/track-calls.ts';
 import { createRunTracker } from '../projection/track-run.ts';
 import { createChunks, type UiChunk, type UiPlace } from './chunks.ts';
 
-/** The headers of a stream, besides those of every stream of events. */
-export const UI_STREAM_HEADERS = { 'x-vercel-ai-ui-message-stream': 'v1' };
-
 export interface UiStream extends UiPlace, CallRules {
   /** The client has the chunks of the events up to this number, in the message that it continues; 0: it has none. */
   after: number;

@@ -203,7 +203,7 @@ function buildExchange(
   work: ExchangeAttempt,
   { instructions, tools, transcript }: Pick<Exchange, 'instructions' | 'tools' | 'transcript'>,
 ): Exchange {
-  const { run, order, definition } = work;
+  const { run, definition } = work;
   const { model, settings, output_schema } = definition;
   const { call_settings } = splitSettings(settings);
   return {
@@ -217,7 +217,7 @@ function buildExchange(
     ...(run.owner ? { cache_key: createCacheKey(run) } : {}),
     ...(Object.keys(call_settings).length > 0 ? { call_settings } : {}),
     wants_json: settings.output_format === 'json',
-    ...(output_schema ? { output_schema, may_be_rejected: !order.repaired } : {}),
+    ...(output_schema ? { output_schema } : {}),
     cursor: run.cursor,
   };
 }

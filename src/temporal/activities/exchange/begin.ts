@@ -2,9 +2,16 @@ import { getAskedModel, isVendor, type OfferedTool } from '../../../domain/defin
 import { applyFallback, findReturn, formatPlace, toPlace } from '../../../domain/fallback.ts';
 import { buildThreadTranscript } from '../../../domain/thread.ts';
 import type { TranscriptMessage } from '../../../domain/transcript.ts';
-import { DENIAL, formatReminder, REMINDER_POSITION, STEER_POSITION, type SteerExtra } from '../../../domain/transcript.ts';
+import {
+  DENIAL,
+  formatReminder,
+  REMINDER_POSITION,
+  STEER_POSITION,
+  type SteerExtra,
+  type WaitingMessage,
+} from '../../../domain/transcript.ts';
 import { createTaskEvents, DEFAULT_MODEL, type NewEvent } from '../../../events/task-events.ts';
-import type { PublishedTexts, WaitingMessage } from '../../../store/runs/runs.ts';
+import type { PublishedTexts } from '../../../store/runs/runs.ts';
 import { retryWhileDown, staleAttempt } from '../attempt.ts';
 import { type Context, loadContext } from '../context.ts';
 import { listStartEvents } from '../offered.ts';

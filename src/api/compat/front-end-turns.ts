@@ -1,0 +1,180 @@
+import type { Thread } from '../../contracts/threads.ts';
+import type { AttachedFile } from '../../domain/attachments.ts';
+import { AppError, foreign } from '../../domain/errors.ts';
+import type { Caller } from '../../identity/caller.ts';
+import type { WiredTask } from '../../store/runs/wired-task.ts';
+import { getOwnTask } from '../checks/owned.ts';
+import { type AskedFile, parseAttachments } from '../routes/attachments.ts';
+import { createCallDecisions, NOTHING_TO_DECIDE } from '../service/call-decisions.ts';
+import { answerCalls } from './client-calls.ts';
+import { type CallAnswer, createCommandRefusal, type FrontEndCommand, parseTurnId } from './commands.ts';
+import { formatValue } from './openai/client-tools.ts';
+import type { CompatServices } from './runs.ts';
+
+/** Where a command is carried out. */
+export interface FrontEndPlace {
+  thread: Pick<Thread, 'id' | 'workflow_id' | 'head_task_id'>;
+  caller: Caller;
+  /** The id of the turn that the command begins, if the request has reserved one. */
+  task_id: string | undefined;
+}
+
+/** The turn whose answer the client gets, and the last event that it has of it. */
+export interface AnsweringTurn {
+  task_id: string;
+  workflow_id: string;
+  after: number;
+  /** True if the command began the turn. */
+  is_new: boolean;
+}
+
+type Message = Extract<FrontEndCommand, { kind: 'message' }>;
+
+/** Carries out what the pages of both protocols ask for: messages, other answers, and decisions. */
+export function createFrontEndTurns(services: CompatServices) {
+  const { store, dispatch, attach } = services;
+  const decisions = createCallDecisions(services);
+
+  const attachFiles = async ({ message: { files } }: Message, owner: string) =>
+    attach(files.length > 0 ? (parseAttachments(files) as AskedFile[]) : [], owner);
+
+  const toSender = ({ caller: { key, login, access_token, service_key }, task_id }: FrontEndPlace) => ({
+    ...{ task_id, owner: key, owner_login: login, access_token, service_key_id: service_key?.id },
+  });
+
+  /** Sends a message as the next turn of the thread: the one place from which front ends do. */
+  async function send(command: Message, place: FrontEndPlace): Promise<AnsweringTurn> {
+    const { id: thread_id, workflow_id } = place.thread;
+    const attachments = await attachFiles(command, place.caller.key);
+    const prompt = toPrompt(command);
+    const order = { ...toSender(place), workflow_id, thread_id, prompt, attachments, client_tools: command.client_tools };
+    return toNewTurn(await dispatch.prompt({ ...order, trigger: 'thread' }));
+  }
+
+  /** Sends the prompt of a turn that has made no step again: there is nothing that a fork could copy. */
+  async function sendAgain(
+    source: WiredTask,
+    more: { prompt?: string; attachments?: readonly AttachedFile[] },
+    place: FrontEndPlace,
+  ) {
+    const { prompt, attachments, workflow_id, thread_id, previous_task_id, thread_turn } = source;
+    const follows = { task_id: previous_task_id, turn: thread_turn! - 1 };
+    const order = { ...toSender(place), workflow_id, thread_id: thread_id!, follows, prompt, attachments, trigger: 'thread' };
+    return toNewTurn(await dispatch.prompt({ ...order, ...more }));
+  }
+
+  async function edit(command: Message, source: WiredTask, place: FrontEndPlace): Promise<AnsweringTurn> {
+    const { text, files } = command.message;
+    if (text === source.prompt && files.length === 0) return regenerate(source, place);
+    const prompt = toPrompt(command);
+    const attachments = await attachFiles(command, place.caller.key);
+    if ((await store.forks.steps(source.id)).length === 0) return sendAgain(source, { prompt, attachments }, place);
+    const { workflow_id } = source;
+    // None of the calls of the new message has been made yet.
+    const fork = { ...toSender(place), source, workflow_id, in_thread: true, from_step: 1, effects: 'live' as const };
+    return toNewTurn(await dispatch.fork({ ...fork, prompt, attachments }));
+  }
+
+  /** Answers again from the last step: the calls before it are not made again. */
+  async function regenerate(source: WiredTask, place: FrontEndPlace): Promise<AnsweringTurn> {
+    const last_step = (await store.forks.steps(source.id)).at(-1);
+    if (!last_step) return sendAgain(source, {}, place);
+    const { workflow_id } = source;
+    const fork = { ...toSender(place), source, workflow_id, in_thread: true, from_step: last_step.step };
+    return toNewTurn(await dispatch.fork({ ...fork, effects: 'recorded' }));
+  }
+
+  /** Returns the turn to which a message belongs: that of its id or, if the page chose the id, the one after the answer before it. */
+  async function findTurn(
+    { message_id, answer_before }: { message_id: string | null; answer_before: string | null },
+    { thread, caller }: FrontEndPlace,
+  ): Promise<WiredTask> {
+    const unknown = () =>
+      createCommandRefusal('messageId', `No message of this thread has the id ${message_id}; load the messages again`);
+    const task_id =
+      message_id === null ? thread.head_task_id : (parseTurnId(message_id) ?? (await findAfter(answer_before, thread)));
+    if (!task_id)
+      throw message_id === null ? createCommandRefusal('messages', 'The thread has no answer yet; send a message') : unknown();
+    const task = await getOwnTask(store)(task_id, caller);
+    if (task.thread_id !== thread.id) throw unknown();
+    return task;
+  }
+
+  async function findAfter(answer_before: string | null, { head_task_id }: FrontEndPlace['thread']): Promise<string | null> {
+    const previous_task_id = answer_before === null ? null : parseTurnId(answer_before);
+    if (!head_task_id || (answer_before !== null && !previous_task_id)) return null;
+    const turn = await store.branches.turnAfter(head_task_id, previous_task_id);
+    // Without an answer before it, a message is the first one only if there is no other: the page may have left out what is older.
+    return turn && (previous_task_id || turn === head_task_id) ? turn : null;
+  }
+
+  async function decide(
+    { task_id, answers, after }: Extract<FrontEndCommand, { kind: 'decide' }>,
+    { thread, caller }: FrontEndPlace,
+  ): Promise<AnsweringTurn> {
+    const task = await getOwnTask(store)(task_id, caller);
+    if (task.thread_id !== thread.id) throw foreign('thread');
+    for (const answer of answers) await give(answer, task, caller);
+    return { task_id, workflow_id: task.workflow_id, after: after ?? 0, is_new: false };
+  }
+
+  async function give(answer: CallAnswer, { id: task_id, workflow_id }: WiredTask, caller: Caller): Promise<void> {
+    const call = { task_id, workflow_id, call_id: answer.call_id };
+    if (answer.kind === 'result') {
+      const outputs = [{ call_id: answer.call_id, output: formatValue(answer.result ?? ''), failed: answer.failed }];
+      return answerCalls(services, { task_id, workflow_id }, { outputs, caller });
+    }
+    try {
+      if (answer.kind === 'question') {
+        const { question_id, action, content } = answer;
+        await decisions.answer(call, { question_id, action, content }, caller);
+      } else await decisions.decide(call, toDecision(answer), caller);
+    } catch (error) {
+      // A page that lost its connection sends the same again: what has been decided that way stays.
+      if (!isUnasked(error) || !(await wasGiven(answer, task_id))) throw error;
+    }
+  }
+
+  /** True if a call no longer waits because the same has been answered before. */
+  async function wasGiven(answer: CallAnswer, task_id: string): Promise<boolean> {
+    const call = await store.ledger.open(task_id, answer.call_id);
+    if (!call?.known) return false;
+    const is_denied = call.status === 'denied' || call.decision?.decision === 'deny';
+    if (answer.kind === 'approval') return answer.approved !== is_denied;
+    if (answer.kind !== 'question') return answer.kind === 'reconciliation';
+    const asked = await store.ledger.question({ task_id, call_id: answer.call_id });
+    return asked?.answers.some(({ question_id }) => question_id === answer.question_id) === true;
+  }
+
+  return {
+    async carryOut(command: FrontEndCommand, place: FrontEndPlace): Promise<AnsweringTurn> {
+      if (command.kind === 'decide') return decide(command, place);
+      const { answer_before } = command;
+      if (command.kind === 'regenerate')
+        return regenerate(await findTurn({ message_id: command.message_id, answer_before }, place), place);
+      if (command.replaces === null) return send(command, place);
+      return edit(command, await findTurn({ message_id: command.replaces, answer_before }, place), place);
+    },
+  };
+}
+
+const toNewTurn = ({ task_id, workflow_id }: { task_id: string; workflow_id: string }): AnsweringTurn => ({
+  ...{ task_id, workflow_id, after: 0, is_new: true },
+});
+
+const toDecision = (answer: Extract<CallAnswer, { kind: 'approval' | 'reconciliation' }>) => {
+  if (answer.kind === 'reconciliation') return { decision: answer.decision, result: answer.result };
+  return {
+    decision: answer.approved ? ('approve' as const) : ('deny' as const),
+    ...(answer.message ? { message: answer.message } : {}),
+  };
+};
+
+const UNASKED = [NOTHING_TO_DECIDE, 'nothing_to_answer'];
+const isUnasked = (error: unknown) => error instanceof AppError && UNASKED.includes(error.code ?? '');
+
+/** Returns the text of a message, followed by what the page tells the agent besides. */
+const toPrompt = ({ message: { text }, context = [] }: Message): string =>
+  [text, ...context.map(({ description, value }) => `<context name=${JSON.stringify(description)}>\n${value}\n</context>`)]
+    .filter((part) => part !== '')
+    .join('\n\n');
