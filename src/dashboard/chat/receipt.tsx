@@ -1,6 +1,6 @@
 import { Button, Group, Text } from '@mantine/core';
 import type { Task } from '../../contracts/tasks.ts';
-import { type Receipt as MessageReceipt, threadMessages } from '../../contracts/thread-messages.ts';
+import { type MessageReceipt, threadMessages } from '../../contracts/thread-messages.ts';
 import { useAct } from '../api/queries.ts';
 import { RunFiles } from '../runs/run-files.tsx';
 import { Status } from '../ui/show.tsx';

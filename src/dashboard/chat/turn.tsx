@@ -2,7 +2,7 @@ import { Text } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import type { Task } from '../../contracts/tasks.ts';
-import type { Receipt as MessageReceipt } from '../../contracts/thread-messages.ts';
+import type { MessageReceipt } from '../../contracts/thread-messages.ts';
 import { isTerminal } from '../../domain/statuses.ts';
 import { describeActivity, findActivityState } from '../runs/now-line.tsx';
 import { Pauses } from '../runs/pauses.tsx';
