@@ -22,7 +22,7 @@ export function showThreads(threads: Thread[]): void {
     threads.map(({ id, updated_at, agent_name, title }) => [
       id,
       formatTime(updated_at),
-      cut(agent_name, 24),
+      cut(agent_name ?? '-', 24),
       cut(title ?? '-', 60),
     ]),
   );

@@ -21,6 +21,7 @@ import { placeFork, planFork, type TextToAdmit } from './fork.ts';
 import { laneQueue } from './lane-queue.ts';
 import { type Begins, newTask, type PromptOrder } from './new-task.ts';
 import type { Accepted, Dispatch, ForkOrder, Prepared, Sent, SeparateOrder, TaskOrder } from './orders.ts';
+import { toPromptText, toTexts } from './prompt-texts.ts';
 import { createSending } from './send.ts';
 import type { Settle } from './settle.ts';
 import type { Starts } from './starts.ts';
@@ -280,17 +281,6 @@ function toLabels(
 ): RunLabels {
   return { owner, principal, trigger, agent: agent.name, workflow: workflow.title ?? workflow_id, workflow_id, model };
 }
-
-const toPromptText = ({ prompt, receipt }: Pick<PromptOrder, 'prompt' | 'receipt'>): TextToAdmit => ({
-  path: receipt ? 'message' : 'prompt',
-  text: prompt,
-});
-
-/** The texts of a prompt that guardrails check. */
-const toTexts = ({ instructions, ...sent }: Pick<PromptOrder, 'prompt' | 'instructions' | 'receipt'>): TextToAdmit[] => [
-  ...(instructions ? [{ path: 'instructions', text: instructions }] : []),
-  toPromptText(sent),
-];
 
 const EVALUATION = 'evaluation';
 
