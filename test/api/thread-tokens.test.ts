@@ -219,6 +219,10 @@ describe('pages of other sites', () => {
     expect([foreign.status, foreign.code, foreign.headers.get('access-control-allow-origin')]).toEqual([
       ...[403, 'foreign_origin', null],
     ]);
+    // A site that another token names uses that one, and no other.
+    await tokenOf((await guarded()).thread_id, { origins: ['https://news.example'] });
+    expect((await preflight(`${path}/ui`, 'https://news.example'))[0]).toBe('https://news.example');
+    expect(await ask(path, { token, origin: 'https://news.example' })).toMatchObject({ status: 403, code: 'foreign_origin' });
     await here.sql(`UPDATE thread_tokens SET expires_at = now() - interval '1 second' WHERE thread_id = $1`, thread_id);
     expect((await preflight(`${path}/ui`, 'https://forum.example'))[0]).toBeNull();
   });
