@@ -29,7 +29,7 @@ export interface ConversationMessage extends Omit<TranscriptMessage, 'turn' | 'e
   answer: { response: unknown } | null;
 }
 
-export type MessagePlace = Pick<ConversationMessage, 'turn' | 'step' | 'position'>;
+type MessagePlace = Pick<ConversationMessage, 'turn' | 'step' | 'position'>;
 export type ItemOrder = 'asc' | 'desc';
 
 interface NewConversation {
@@ -109,7 +109,7 @@ interface TakenItems {
 
 export type WaitingItem = NonNullable<Awaited<ReturnType<ReturnType<typeof conversationStore>['findWaiting']>>>;
 
-export interface NewItem extends GivenItem {
+interface NewItem extends GivenItem {
   file_ids?: readonly string[];
 }
 

@@ -23,7 +23,7 @@ export const removeEventsOfTasks = statement(
 export const earlierMessages = statement('earlier_messages', ['task_id'], `SELECT earlier_messages(:task_id, true) AS earlier`);
 
 /** Adds completed turns that hold given messages, in order, with the definition of all. Returns how many were added: none, or all. */
-export const importTurns = statement(
+export const addImportedTurns = statement(
   'import_turns',
   ['hash', 'definition', 'turns'],
   `WITH definition AS (INSERT INTO definitions (hash, body) VALUES (:hash, :definition::jsonb) ON CONFLICT DO NOTHING RETURNING hash)

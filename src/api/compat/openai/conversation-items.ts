@@ -85,15 +85,22 @@ export function toItems(message: ConversationMessage): WiredItem[] {
   if (role === 'tool')
     return [
       {
-        ...{ id: `fco_${task_id}_${call_id}`, type: 'function_call_output', call_id: formatCallId(task_id, call_id!) },
-        ...{ output: content, status: 'completed' },
+        id: `fco_${task_id}_${call_id}`,
+        type: 'function_call_output',
+        call_id: formatCallId(task_id, call_id!),
+        output: content,
+        status: 'completed',
       },
     ];
   const text = answer ? formatAnswer(answer) : content;
   const id = answer ? `${MESSAGE_ID}${task_id}` : `${MESSAGE_ID}${task_id}_${step}_${position}`;
   const calls = (tool_calls ?? []).map((call) => ({
-    ...{ id: `fc_${task_id}_${call.call_id}`, type: 'function_call', call_id: formatCallId(task_id, call.call_id) },
-    ...{ name: call.name, arguments: call.arguments, status: 'completed' },
+    id: `fc_${task_id}_${call.call_id}`,
+    type: 'function_call',
+    call_id: formatCallId(task_id, call.call_id),
+    name: call.name,
+    arguments: call.arguments,
+    status: 'completed',
   }));
   return [...(text === '' ? [] : [toMessageItem({ id, role, text })]), ...calls];
 }
@@ -102,7 +109,10 @@ const toMessageItem = (
   { id, role, text }: { id: string; role: string; text: string },
   files: readonly AttachedFile[] = [],
 ): WiredItem => ({
-  ...{ id, type: 'message', role, status: 'completed' },
+  id,
+  type: 'message',
+  role,
+  status: 'completed',
   content: [
     ...(text === '' ? [] : [role === 'assistant' ? toOutputText(text) : { type: 'input_text', text }]),
     ...files.map((file) => toFilePart(file, file.media_type.startsWith('image/'))),
@@ -117,5 +127,5 @@ function toInputItems({ task_id, content, prompt_parts: parts, attachments }: Co
   );
 }
 
-/** Returns the id that an item's id contains: of a run, or the one under which it was given; null: it is no id of an item. */
-export const parseItemId = (id: string): string | null => /^(?:msg|fc|fco)_([0-9a-f-]{36})(?:_|$)/.exec(id)?.[1] ?? null;
+/** Returns the id that an item's id contains: of a run, or the one under which it was given; null: it is not the id of an item. */
+export const parseItemId = (id: string): string | null => /^(?:msg|fc|fco)_(.{36})(?:_|$)/.exec(id)?.[1] ?? null;

@@ -31,7 +31,10 @@ type WiredItem = ReturnType<typeof toGivenItem>;
 
 const toItemList = (data: WiredItem[], has_more = false) => ({
   object: 'list' as const,
-  ...{ data, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null, has_more },
+  data,
+  first_id: data[0]?.id ?? null,
+  last_id: data.at(-1)?.id ?? null,
+  has_more,
 });
 
 /** Serves conversations as OpenAI does. */
