@@ -2,5 +2,5 @@
 -- Locks: nothing.
 CREATE OR REPLACE FUNCTION covered_turn(p_task uuid) RETURNS integer LANGUAGE sql STABLE AS $$
   SELECT max(coalesce((m.extra ->> 'turn')::int, t.thread_turn)) FROM task_messages m JOIN tasks t ON t.id = m.task_id
-    WHERE m.task_id = p_task AND m.kind = 'summary'
+    WHERE m.task_id = p_task AND m.kind = 'summary' AND NOT m.omitted
 $$;

@@ -14,5 +14,5 @@ CREATE OR REPLACE FUNCTION earlier_messages(p_task uuid, p_as_begun boolean) RET
       'attachments', CASE m.kind WHEN 'prompt' THEN e.attachments END,
       'provider_id', s.provider_id, 'model', coalesce(d.body ->> 'model', d.body -> 'provider' ->> 'default_model')) ORDER BY e.thread_turn, m.step, m.position), '[]')
     FROM turns e JOIN definitions d ON d.hash = e.definition_hash JOIN task_messages m ON m.task_id = e.id LEFT JOIN task_steps s ON s.task_id = e.id AND s.step = m.step
-    WHERE e.id <> p_task
+    WHERE e.id <> p_task AND NOT m.omitted
 $$;

@@ -40,7 +40,11 @@ BEGIN
         status = CASE WHEN status = 'inactive' THEN status WHEN holder IS NULL THEN p_status ELSE 'running' END
         WHERE id = told_workflow;
     ELSE
-      UPDATE threads SET active_task_id = holder, updated_at = now() WHERE id = in_thread;
+      -- What failed in a conversation of /v1 is not part of it.
+      UPDATE threads SET active_task_id = holder, updated_at = now(), head_task_id = CASE
+          WHEN head_task_id = p_task AND ended.conversation_id = id AND p_status <> 'completed' THEN ended.previous_task_id
+          ELSE head_task_id END
+        WHERE id = in_thread;
     END IF;
   END IF;
   IF holder <> p_task THEN next_task := holder; END IF;

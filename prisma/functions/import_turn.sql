@@ -12,7 +12,8 @@ BEGIN
   SELECT * INTO thread FROM threads WHERE id = turn.thread_id FOR NO KEY UPDATE;
   IF NOT FOUND OR thread.active_task_id IS NOT NULL THEN RETURN NULL; END IF;
   place := turn_after(thread.head_task_id);
-  UPDATE threads SET head_task_id = turn.id, accepted_tasks = accepted_tasks + 1, updated_at = greatest(updated_at, turn.created_at)
+  UPDATE threads SET head_task_id = turn.id, accepted_tasks = accepted_tasks + 1,
+      workflow_id = coalesce(workflow_id, turn.workflow_id), updated_at = greatest(updated_at, turn.created_at)
     WHERE id = thread.id;
   INSERT INTO tasks (id, workflow_id, owner, owner_login, agent_id, agent_name, definition_hash, prompt, attachments, response, trigger,
       status, usage_counted, created_at, completed_at, lane_number, thread_id, previous_task_id, thread_turn)

@@ -7,9 +7,9 @@ DECLARE
   freed integer := 0;
 BEGIN
   FOR lane IN
-    SELECT h.id FROM threads h JOIN workflows w ON w.id = h.workflow_id LEFT JOIN tasks t ON t.id = h.active_task_id
+    SELECT h.id FROM threads h LEFT JOIN workflows w ON w.id = h.workflow_id LEFT JOIN tasks t ON t.id = h.active_task_id
       WHERE (h.active_task_id IS NOT NULL AND (t.id IS NULL OR t.status IN ('completed', 'failed', 'halted')))
-        OR (h.active_task_id IS NULL AND w.status <> 'inactive' AND EXISTS (SELECT 1 FROM tasks p WHERE coalesce(p.thread_id, p.workflow_id) = h.id AND p.status = 'pending' AND NOT p.beside_lane))
+        OR (h.active_task_id IS NULL AND w.status IS DISTINCT FROM 'inactive' AND EXISTS (SELECT 1 FROM tasks p WHERE coalesce(p.thread_id, p.workflow_id) = h.id AND p.status = 'pending' AND NOT p.beside_lane))
       ORDER BY h.id
   LOOP
     PERFORM 1 FROM threads WHERE id = lane.id FOR NO KEY UPDATE;

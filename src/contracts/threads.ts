@@ -35,9 +35,9 @@ const ThreadUpdate = z
 export const Thread = z
   .object({
     id: Id,
-    workflow_id: Id,
-    agent_id: Id,
-    agent_name: z.string(),
+    workflow_id: Id.nullable().meta({ description: 'Null: a conversation of `/v1` that has no response yet' }),
+    agent_id: Id.nullable(),
+    agent_name: z.string().nullable(),
     ...ThreadFields,
     head_task_id: Id.nullable().meta({ description: 'The last turn of the branch in use; null: there is none yet' }),
     active_task_id: Id.nullable().meta({ description: 'The turn in progress; null: none is' }),

@@ -8,6 +8,8 @@ import type { RunGuards, ToolOrigin } from './tool-guards.ts';
 export interface Definition extends RunGuards {
   agent: { id: string; name: string; system_prompt: string };
   workflow: { id: string; title: string | null };
+  /** What the request that began the run told the model; absent: nothing. */
+  instructions?: string;
   /** The model's name; null: the runtime's own default. */
   model: string | null;
   provider: PinnedProvider | null;

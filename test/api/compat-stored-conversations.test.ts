@@ -16,14 +16,18 @@ beforeAll(async () => {
 });
 afterAll(() => here?.stop());
 
-const given = () => here.model.requests.at(-1)!.messages.find(({ role }) => role === 'user')?.content as unknown;
-const said = (role: string, text: string) => `<message role="${role}">\n${text}\n</message>`;
+/** What the model was sent after the system prompt: of each message its role and its content, or its calls. */
+const given = () =>
+  here.model.requests
+    .at(-1)!
+    .messages.slice(1)
+    .map(({ role, content, tool_calls }: any) => [role, tool_calls?.map((call: any) => call.function) ?? content]);
 const user = (content: string) => ({ role: 'user' as const, content });
 const texts = async (id: string) => {
   const { data } = await alice.conversations.items.list(id, { order: 'asc', limit: 100 });
   return data.map((item) => {
-    const { role, content } = item as { role: string; content: { text: string }[] };
-    return [role, content.map(({ text }) => text).join('')];
+    const { type, role, content, output } = item as Record<string, any>;
+    return [role ?? type, content?.map(({ text }: { text: string }) => text).join('') ?? output ?? ''];
   });
 };
 const agentOf = async (workflow_id: string) => {
@@ -64,8 +68,19 @@ describe('a conversation', () => {
     expect(await refusal(alice.conversations.items.retrieve(first!.id!, { conversation_id: id }))).toMatchObject({ status: 404 });
     here.model.script(says('ok'));
     await alice.responses.create({ model: await here.workflow(), input: 'Go.', conversation: id });
-    const before = [said('user', '1'), said('user', '2'), said('assistant', '[called add with {}]'), said('tool', '3')];
-    expect(given()).toBe(`${before.join('\n')}\n\nGo.`);
+    const shown = pages.map((item) => item.id).filter((item_id) => item_id !== first!.id);
+    expect(given()).toEqual([
+      ['user', '1'],
+      ['user', '2'],
+      ['assistant', [{ name: 'add', arguments: '{}' }]],
+      ['tool', '3'],
+      ['user', 'Go.'],
+    ]);
+    // They keep their ids once a response has read them.
+    const { data } = await alice.conversations.items.list(id, { limit: 100 });
+    expect(data.slice(2).map((item) => item.id)).toEqual(shown);
+    for (const item_id of shown)
+      expect((await alice.conversations.items.retrieve(item_id!, { conversation_id: id })).id).toBe(item_id);
   });
 
   it('is nobody else’s', async () => {
@@ -113,9 +128,7 @@ describe('a conversation', () => {
     expect(await refusal(alice.conversations.create({ metadata: { made: 'not' }, items: [unknown] as never }))).toMatchObject({
       status: 404,
     });
-    expect((await here.core.database.pool.query(`SELECT 1 FROM conversations WHERE metadata ->> 'made' = 'not'`)).rowCount).toBe(
-      0,
-    );
+    expect((await here.core.database.pool.query(`SELECT 1 FROM threads WHERE metadata ->> 'made' = 'not'`)).rowCount).toBe(0);
     const pairs = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index}`, 'v']));
     const named = (metadata: Record<string, string>) => refusal(alice.conversations.create({ metadata }));
     expect(await named(pairs(16))).toBeNull();
@@ -139,10 +152,8 @@ describe('a conversation', () => {
       content: [{ type: 'input_text', text: 'x' }],
     });
     await here.sql(
-      `WITH added AS (
-         INSERT INTO conversation_items (id, conversation_id, position, item, created_by)
-         SELECT gen_random_uuid(), $1, n, $2::jsonb, $3 FROM generate_series(1, 4999) n RETURNING 1)
-       UPDATE conversations SET last_position = (SELECT count(*) FROM added) WHERE id = $1`,
+      `INSERT INTO conversation_items (id, thread_id, position, item, created_by)
+         SELECT gen_random_uuid(), $1, n, $2::jsonb, $3 FROM generate_series(1, 4999) n`,
       ...[id.replace('conv_', ''), item, here.people.alice.subject],
     );
     const add = () => refusal(alice.conversations.items.create(id, { items: [user('one more')] }));
@@ -162,8 +173,14 @@ describe('a response in a conversation', () => {
     const events = [];
     for await (const event of stream) events.push(event);
     expect(events.at(-1)).toMatchObject({ type: 'response.completed', response: { conversation: { id } } });
-    const before = [said('user', 'I am Ann.'), said('user', 'Greet me.'), said('assistant', 'Hello Ann.')];
-    expect(given()).toBe(`${before.join('\n')}\n\nCount.`);
+    expect(given()).toEqual([
+      ...[
+        ['user', 'I am Ann.'],
+        ['user', 'Greet me.'],
+        ['assistant', 'Hello Ann.'],
+      ],
+      ['user', 'Count.'],
+    ]);
     expect(await texts(id)).toEqual([
       ...[
         ['user', 'I am Ann.'],
@@ -227,17 +244,16 @@ describe('a response in a conversation', () => {
     await until('the answer is added', async () => (await texts(id)).length === 2);
   });
 
-  it('is refused if items came first', async () => {
-    const { id } = await alice.conversations.create();
-    const row = await here.core.store.conversations.find(id.slice('conv_'.length), here.people.alice.subject);
-    await alice.conversations.items.create(id, { items: [user('First.')] });
-    const item = { type: 'message', role: 'user', content: [] };
-    const late = [{ id: '0197a0c4-6b1e-7c3a-9f57-0d2c5a1be001', item }];
-    const place = { conversation_id: row!.id, last_position: row!.last_position };
-    await expect(here.core.store.conversations.add({ ...place, items: late })).rejects.toMatchObject({
-      code: 'conversation_locked',
-    });
-    expect(await texts(id)).toEqual([['user', 'First.']]);
+  it('is refused if another response has taken the items that waited', async () => {
+    const model = await here.workflow();
+    const { agent_id } = await here.alice.ok(here.alice.get(`/api/workflows/${model}`));
+    const { id } = await alice.conversations.create({ items: [user('First.')] });
+    const thread_id = id.slice('conv_'.length);
+    const { conversations } = here.core.store;
+    const [item] = await conversations.listWaiting(thread_id, { order: 'asc' });
+    const target = { turns: [], workflow_id: model, agent: { id: agent_id, name: 'a' } };
+    await conversations.take(thread_id, [item!.id], target);
+    await expect(conversations.take(thread_id, [item!.id], target)).rejects.toMatchObject({ code: 'conversation_locked' });
   });
 
   it('continues with the results of its functions', async () => {
@@ -258,6 +274,8 @@ describe('a response in a conversation', () => {
     expect(second).toMatchObject({ id: first.id, output_text: 'It is 7.', conversation: { id } });
     expect(await texts(id)).toEqual([
       ['user', 'Look.'],
+      ['function_call', ''],
+      ['function_call_output', '7'],
       ['assistant', 'It is 7.'],
     ]);
   });
@@ -271,10 +289,9 @@ describe('a response in a conversation', () => {
     here.model.script(says('A dot.'), says('Both.'));
     await alice.responses.create({ model, input: [look], conversation: id });
     await alice.responses.create({ model, input: 'Compare.', conversation: id });
-    const files = (number: number) => `<message role="user" files="${number}">\nLook.\n</message>`;
-    const text = `${files(1)}\n${files(2)}\n${said('assistant', 'A dot.')}\n\nCompare.`;
     const image = { type: 'image_url', image_url: { url: image_url } };
-    expect(given()).toEqual([{ type: 'text', text }, image, image]);
+    const shown = ['user', [{ type: 'text', text: 'Look.' }, image]];
+    expect(given()).toEqual([shown, shown, ['assistant', 'A dot.'], ['user', 'Compare.']]);
     const { data } = await alice.conversations.items.list(id, { order: 'asc' });
     const kept = data.slice(0, 2).map((item) => (item as unknown as { content: { file_id: string }[] }).content[1]!.file_id);
     expect(new Set(kept).size).toBe(2);

@@ -155,7 +155,7 @@ describe('times', () => {
       expect(models.find((listed) => listed.id === model)?.created).toBe(created);
     }
     const { id: conversation } = await alice.conversations.create({});
-    await sql('UPDATE conversations SET created_at = $1 WHERE id = $2', CREATED, conversation.replace('conv_', ''));
+    await sql('UPDATE threads SET created_at = $1 WHERE id = $2', CREATED, conversation.replace('conv_', ''));
     expect(listTimes(await alice.conversations.retrieve(conversation))).toEqual([SECONDS]);
     expect(listTimes(await alice.conversations.update(conversation, { metadata: { topic: 'a' } }))).toEqual([SECONDS]);
   });

@@ -15,7 +15,7 @@ const GROWING = [
   ...['definitions', 'events', 'idempotency_keys', 'memories', 'schedule_fires', 'secret_grants', 'task_messages', 'task_steps'],
   ...['tasks', 'token_uses', 'tool_calls', 'webhook_attempts', 'webhook_deliveries', 'workflows'],
   ...['audit_entries', 'browser_sessions', 'mcp_sign_in_attempts', 'attachments', 'task_attachments'],
-  ...['conversations', 'conversation_items', 'conversation_files', 'threads'],
+  ...['conversation_items', 'conversation_files', 'threads'],
 ];
 
 /** Ids that grow with `n`, as those of new records do. */
@@ -35,8 +35,7 @@ const FILL = [
   `INSERT INTO tool_calls (task_id, call_id, step, position, name, arguments, effect) SELECT id, '1', 1, 1, 'n', '{}', 'read' FROM tasks`,
   `INSERT INTO attachments (id, name, media_type, size, sha256, content, created_by) SELECT id, 'n', 'm', 1, 'h', 'x', 'o' FROM tasks`,
   `INSERT INTO task_attachments (task_id, position, attachment_id) SELECT id, 1, id FROM tasks`,
-  `INSERT INTO conversations (id, created_by) SELECT id, 'o' FROM tasks`,
-  `INSERT INTO conversation_items (id, conversation_id, position, task_id, created_by) SELECT id, id, 1, id, 'o' FROM tasks`,
+  `INSERT INTO conversation_items (id, thread_id, position, item, created_by) SELECT id, id, 1, '{}', 'o' FROM tasks`,
   `INSERT INTO conversation_files (item_id, attachment_id) SELECT id, id FROM tasks`,
   `INSERT INTO webhook_deliveries (id, task_id, url, payload, status) SELECT id, id, 'u', '{}', 'delivered' FROM tasks`,
   `INSERT INTO webhook_attempts (delivery_id, attempt) SELECT id, 1 FROM tasks`,

@@ -35,7 +35,6 @@ const REMOVED: Record<string, string> = {
   attachments: `name = 'unused'`,
   conversation_files: 'true',
   conversation_items: 'true',
-  conversations: 'true',
   definitions: 'true',
   events: 'true',
   idempotency_keys: 'true',
@@ -111,7 +110,7 @@ async function madeAt(at: Date): Promise<void> {
   const home = await aged.workflow(at);
   const task_id = await aged.task(at, home);
   await aged.partsOf(at, task_id);
-  await aged.conversation(at, task_id);
+  await aged.conversation(at);
   await aged.thread(at, home.workflow_id);
   await aged.attachment(at, 'unused');
   await aged.tokenUse(at, task_id);
@@ -304,14 +303,25 @@ describe('what old tasks left behind', () => {
   });
 
   it('files of a conversation stay as long as the conversation', async () => {
-    const at = daysAgo(40);
-    const task_id = await aged.task(at);
-    await aged.conversation(at, task_id);
+    await aged.conversation(daysAgo(40));
     await removeTransient();
     expect(await count('attachments')).toBe(1);
     await removeEnded();
     await removeTransient();
     expect(await count('attachments')).toBe(0);
+  });
+
+  it('a turn stays while a turn that follows it is kept, also one further on and in no thread', async () => {
+    const [first, second, third] = [await aged.task(daysAgo(50)), await aged.task(daysAgo(45)), await aged.task(daysAgo(7))];
+    const follow = 'UPDATE tasks SET previous_task_id = $2 WHERE id = $1';
+    await aged.sql(follow, second, first);
+    await aged.sql(follow, third, second);
+    const other = await aged.task(daysAgo(45));
+    await removeEnded();
+    expect([await has(first), await has(second), await has(third), await has(other)]).toEqual([true, true, true, false]);
+    await aged.sql(`UPDATE tasks SET completed_at = $2 WHERE id = $1`, third, daysAgo(41));
+    await removeEnded();
+    expect([await has(first), await has(second), await has(third)]).toEqual([false, false, false]);
   });
 
   it('a superseded grant stays while a task that is older than its end is open', async () => {

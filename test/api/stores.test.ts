@@ -511,29 +511,26 @@ describe('an evaluation', () => {
 });
 
 describe('a conversation', () => {
-  it('belongs to one person, and has its items in both orders, from a position on', async () => {
-    const { id } = await store.conversations.create({ metadata: { a: '7' }, created_by: 'p' });
+  it('belongs to one person, and has the items that wait in both orders, from a position on', async () => {
+    const owner = { owner: 'p', owner_login: 'p', metadata: { a: '7' } };
+    const { id } = await store.conversations.create(owner);
     expect([(await store.conversations.find(id, 'p'))?.id, await store.conversations.find(id, 'q')]).toEqual([id, null]);
-    const item = (content: string) => ({ id: crypto.randomUUID(), item: { type: 'message', content } });
-    const items = ['a', 'b', 'c'].map(item);
-    await store.conversations.add({ conversation_id: id, last_position: 0, items });
+    const items = ['a', 'b', 'c'].map((content) => ({ id: crypto.randomUUID(), item: { type: 'message', content } }));
+    await store.conversations.add(id, items, 'p');
     const list = async (query: object) =>
-      (await store.conversations.items(id, { limit: 9, order: 'asc', ...query })).map(
+      (await store.conversations.listWaiting(id, { order: 'asc', ...query })).map(
         ({ item: one }) => (one as { content: string }).content,
       );
-    const [, { position }] = (await store.conversations.items(id, { limit: 9, order: 'asc' })) as [unknown, { position: number }];
+    const { position } = (await store.conversations.findWaiting(id, items[1]!.id))!;
     expect([await list({}), await list({ order: 'desc', limit: 2 })]).toEqual([
       ['a', 'b', 'c'],
       ['c', 'b'],
     ]);
     expect([await list({ after: position }), await list({ order: 'desc', after: position })]).toEqual([['c'], ['a']]);
-    await expect(store.conversations.add({ conversation_id: id, last_position: 0, items: [item('d')] })).rejects.toMatchObject({
-      code: 'conversation_locked',
-    });
-    const other = await store.conversations.create({ metadata: {}, created_by: 'p' });
-    expect(await store.conversations.removeItem(other.id, items[1]!.id)).toBe(false);
-    expect(await store.conversations.removeItem(id, items[1]!.id)).toBe(true);
-    expect([await list({}), await store.conversations.item(id, items[1]!.id)]).toEqual([['a', 'c'], null]);
+    const other = await store.conversations.create(owner);
+    expect(await store.conversations.removeWaiting(other.id, items[1]!.id)).toBe(false);
+    expect(await store.conversations.removeWaiting(id, items[1]!.id)).toBe(true);
+    expect([await list({}), await store.conversations.findWaiting(id, items[1]!.id)]).toEqual([['a', 'c'], null]);
   });
 });
 
@@ -716,11 +713,11 @@ describe('what was deleted meanwhile', () => {
   });
 
   it('is not found: a file of a conversation, whose item is not added then', async () => {
-    const { id } = await store.conversations.create({ metadata: {}, created_by: 'p' });
+    const { id } = await store.conversations.create({ metadata: {}, owner: 'p', owner_login: 'p' });
     const items = [{ id: uuid(), item: { type: 'message', content: 'a' }, file_ids: [gone] }];
-    const adding = store.conversations.add({ conversation_id: id, last_position: 0, items });
+    const adding = store.conversations.add(id, items, 'p');
     await expect(adding).rejects.toMatchObject({ kind: 'not_found' });
-    expect(await store.conversations.items(id, { limit: 9, order: 'asc' })).toEqual([]);
+    expect(await store.conversations.listWaiting(id, { order: 'asc' })).toEqual([]);
     expect(await store.conversations.update(gone, {})).toBeUndefined();
   });
 

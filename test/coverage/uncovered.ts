@@ -20,7 +20,7 @@ export const UNCOVERED: readonly Uncovered[] = [
   },
   {
     file: 'src/api/compat/openai/conversations.ts',
-    text: 'if (!(await table.removeItem(conversation.id',
+    text: 'if (!removed) throw noItem(item_id)',
     reason: 'An item that another request deletes between two statements.',
   },
   {

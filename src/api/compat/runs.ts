@@ -2,8 +2,7 @@ import { createHash } from 'node:crypto';
 import { v7 as uuid } from 'uuid';
 import type { SetCallSettings } from '../../contracts/call-settings.ts';
 import { WorkflowCreate } from '../../contracts/workflows.ts';
-import type { AttachedFile } from '../../domain/attachments.ts';
-import type { PromptParts } from '../../domain/conversation.ts';
+import { conversationLocked, type PromptParts } from '../../domain/conversation.ts';
 import type { ToolSpec } from '../../domain/definition.ts';
 import { AppError, foreign } from '../../domain/errors.ts';
 import { piecesOfText } from '../../domain/pieces.ts';
@@ -14,8 +13,8 @@ import { type FollowSource, follow, followInParts } from '../../events/follow.ts
 import type { Judge } from '../../guardrails/judge.ts';
 import type { Caller } from '../../identity/caller.ts';
 import type { Store } from '../../store/index.ts';
-import type { NewItems } from '../../store/runs/conversations.ts';
 import type { Engine } from '../../temporal/client/engine.ts';
+import type { PromptOrder } from '../../temporal/start/new-task.ts';
 import type { Dispatch } from '../../temporal/start/orders.ts';
 import { getExisting } from '../http/crud.ts';
 import type { AskedFile, Attach } from '../routes/attachments.ts';
@@ -37,6 +36,12 @@ export interface CompatRun {
   workflow_id: string;
 }
 
+/** Takes the place of a run among the turns of a conversation, before it begins. */
+export type Place = (target: {
+  workflow_id: string;
+  agent: { id: string; name: string };
+}) => Promise<Pick<PromptOrder, 'thread_id' | 'follows' | 'beside' | 'in_conversation'>>;
+
 export interface RunOrder extends ToolChoices {
   model: string;
   prompt: string;
@@ -44,8 +49,10 @@ export interface RunOrder extends ToolChoices {
   prompt_parts?: PromptParts | undefined;
   /** The files that the model is given with the prompt; absent: none. */
   files?: readonly AskedFile[] | undefined;
-  /** Returns the items that the run adds to a conversation, given the run's files. */
-  turn?: ((files: readonly AttachedFile[], task_id: string) => NewItems) | undefined;
+  /** Takes its place in a conversation; absent: it has none. */
+  place?: Place | undefined;
+  /** What the model is told for this run, after the agent's system prompt. */
+  instructions?: string | undefined;
   reasoning_effort?: string | null | undefined;
   /** The settings of the model calls, instead of the workflow's own. */
   call_settings?: SetCallSettings | undefined;
@@ -62,20 +69,23 @@ export type CompatTask = NonNullable<Awaited<ReturnType<Store['tasks']['find']>>
 /** Starts a run of `model`: the id of a workflow, or the name of an agent, which gets a workflow for this run only. */
 export async function startRun(
   services: CompatServices,
-  { model, task_id: reserved_id, files = [], turn, ...asked }: RunOrder,
+  { model, task_id: reserved_id, files = [], place, ...asked }: RunOrder,
   caller: Caller,
 ): Promise<CompatRun> {
   const existing_run = await findStartedRun(services, reserved_id);
   if (existing_run) return existing_run;
   const { key: owner, login: owner_login, access_token } = caller;
   const target = await resolveModel(services.store, model, caller);
+  const agent = target.agent ?? (await getExisting(services.store.agents, 'agent')(target.workflow.agent_id));
   const attachments = await services.attach(files, owner);
-  const workflow_id = target.workflow ? target.workflow.id : await createRunWorkflow(services.store, target.agent, { caller });
+  const workflow_id = target.workflow ? target.workflow.id : await createRunWorkflow(services.store, agent, { caller });
+  const placed = await place?.({ workflow_id, agent });
   const task_id = reserved_id ?? uuid();
   const order = {
     ...asked,
     attachments,
-    turn: turn?.(attachments, task_id),
+    ...placed,
+    ...(placed?.in_conversation ? { on_busy: 'reject' } : {}),
     task_id,
     workflow_id,
     owner,
@@ -84,7 +94,10 @@ export async function startRun(
     service_key_id: caller.service_key?.id,
     trigger: 'api',
   };
-  await services.dispatch.prompt(order);
+  await services.dispatch.prompt(order).catch((error: unknown) => {
+    const is_taken = placed?.in_conversation && error instanceof AppError && error.code === 'workflow_busy';
+    throw is_taken ? conversationLocked() : error;
+  });
   return { task_id, workflow_id };
 }
 

@@ -4568,11 +4568,10 @@ export type TaskStep = {
 export type Thread = {
   /** Identifier issued by the service (UUIDv7) */
   id: string;
-  /** Identifier issued by the service (UUIDv7) */
-  workflow_id: string;
-  /** Identifier issued by the service (UUIDv7) */
-  agent_id: string;
-  agent_name: string;
+  /** Null: a conversation of `/v1` that has no response yet */
+  workflow_id: string | null;
+  agent_id: string | null;
+  agent_name: string | null;
   /** Null: the beginning of its first message */
   title: string | null;
   /** Up to 16 entries that you choose */

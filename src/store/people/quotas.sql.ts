@@ -10,7 +10,6 @@ export const STORED_TEXTS: Record<string, readonly string[]> = {
   ],
   attachments: ['name', 'media_type', 'sha256', 'content'],
   conversation_items: ['item'],
-  conversations: ['metadata'],
   custom_tools: ['name', 'description', 'source_code', 'parameters_schema', 'tags', 'env_config', 'effect'],
   dataset_items: ['prompt', 'expected', 'calls'],
   datasets: ['name', 'description'],

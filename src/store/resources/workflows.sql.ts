@@ -6,6 +6,7 @@ export const removeUnusedWorkflows = statement(
   'remove_unused_workflows',
   ['created_before'],
   `DELETE FROM workflows w WHERE single_use AND task_count = 0 AND created_at < :created_before
+    AND NOT EXISTS (SELECT 1 FROM tasks t WHERE t.workflow_id = w.id)
     AND NOT EXISTS (SELECT 1 FROM scheduled_agents s WHERE s.workflow_id = w.id)
     AND NOT EXISTS (SELECT 1 FROM threads h WHERE h.workflow_id = w.id)`,
 );

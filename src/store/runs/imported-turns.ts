@@ -45,7 +45,7 @@ export async function importTurns(on: Queryable, turns: readonly ImportedTurn[],
     },
   }));
   const values = { hash: hashDefinition(definition), definition, turns: JSON.stringify(imported) };
-  const { added } = await onlyRow<{ added: number }>(on, sql.importTurns(values));
+  const { added } = await onlyRow<{ added: number }>(on, sql.addImportedTurns(values));
   if (added < turns.length) return false;
   for (const { id, files } of turns) if (files.length > 0) await linkAttachments(on, id, files);
   return true;
@@ -55,6 +55,11 @@ export async function importTurns(on: Queryable, turns: readonly ImportedTurn[],
 const importedDefinition = ({ workflow_id, agent }: Target): Partial<Definition> => ({
   agent: { id: agent.id, name: agent.name, system_prompt: '' },
   workflow: { id: workflow_id, title: null },
-  ...{ model: null, provider: null, skills: [], tools: [], repository: null, budget: null },
+  model: null,
+  provider: null,
+  skills: [],
+  tools: [],
+  repository: null,
+  budget: null,
   webhooks: { completed: null, error: null },
 });

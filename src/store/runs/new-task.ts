@@ -2,7 +2,6 @@ import type { AttachedFile } from '../../domain/attachments.ts';
 import type { PromptParts } from '../../domain/conversation.ts';
 import type { Definition } from '../../domain/definition.ts';
 import type { VersionConfig } from '../resources/versions.ts';
-import type { NewItems } from './conversations.ts';
 import type { Evaluated, Seed } from './forks.ts';
 
 /** Where a task stands in a conversation. */
@@ -15,6 +14,8 @@ export interface TurnPlace {
   follows?: { task_id: string | null; turn: number } | undefined;
   /** True if it takes no lane and waits for none: it runs next to the turns of its thread, and to the other runs of its workflow. */
   beside?: true | undefined;
+  /** True if it continues the thread as a conversation of /v1, which has it once it has completed. */
+  in_conversation?: true | undefined;
 }
 
 export interface NewTask {
@@ -27,8 +28,6 @@ export interface NewTask {
   prompt_parts?: PromptParts | undefined;
   /** The files that its model is given; absent: none. */
   attachments?: readonly AttachedFile[] | undefined;
-  /** The items that its run adds to a conversation; absent: it continues none. */
-  turn?: NewItems | undefined;
   /** Its place in a conversation; absent: it has none. */
   place?: TurnPlace | undefined;
   definition: Definition;

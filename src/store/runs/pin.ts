@@ -113,11 +113,11 @@ export const findSnapshot = (
 
 /** The settings that a prompt overrides for its run. */
 export interface AskedOfRun extends ToolChoices {
+  instructions?: string | undefined;
   reasoning_effort?: string | null | undefined;
   output_schema?: Record<string, unknown> | undefined;
   /** The settings of the model calls, instead of the workflow's own. */
   call_settings?: SetCallSettings | undefined;
-  /** Tools whose calls the client executes. */
   client_tools?: ToolSpec[] | undefined;
 }
 
@@ -143,8 +143,8 @@ export function pinDefinition(
   refuseHosted(agent, provider);
   const limits = mergeExchangeLimits(workflow, provider);
   const own_tools = pinTools({ workflow, agent, tools });
-  const { reasoning_effort = workflow.reasoning_effort, output_schema = workflow.output_schema, client_tools = [] } = overrides;
-  const { forced_tools, parallel_tool_calls = workflow.parallel_tool_calls } = overrides;
+  const { reasoning_effort = workflow.reasoning_effort, output_schema = workflow.output_schema } = overrides;
+  const { client_tools = [], forced_tools, instructions, parallel_tool_calls = workflow.parallel_tool_calls } = overrides;
   refuseTaken(client_tools, own_tools);
   refuseChoices(provider, overrides);
   return {
@@ -178,6 +178,7 @@ export function pinDefinition(
     budget: workflow.budget,
     ...(output_schema ? { output_schema } : {}),
     ...(forced_tools ? { forced_tools } : {}),
+    ...(instructions ? { instructions } : {}),
     ...(limits ? { exchange_limits: limits } : {}),
     ...pinFallbacks({ workflow, agent, provider, fallback_providers }),
   };

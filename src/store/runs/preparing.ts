@@ -1,20 +1,17 @@
 import type { Queryable } from '../database/database.ts';
 import { linkAttachments } from './attachments.ts';
-import { addItems } from './conversations.ts';
 import { markAsEvaluated, seedFork } from './forks.ts';
 import type { NewTask } from './new-task.ts';
 
 type Prepare = (on: Queryable) => Promise<void>;
 
 /**
- * Returns the write that accompanies a task which starts from another run, is given files, or continues a conversation; null if
- * there is none.
+ * Returns the write that accompanies a task which starts from another run, or is given files; null if there is none.
  */
-export function buildPrepare({ task_id, seed: from, evaluated, attachments = [], turn }: NewTask): Prepare | null {
-  if (!from && !evaluated && attachments.length === 0 && !turn) return null;
+export function buildPrepare({ task_id, seed: from, evaluated, attachments = [] }: NewTask): Prepare | null {
+  if (!from && !evaluated && attachments.length === 0) return null;
   return async (on) => {
     if (attachments.length > 0) await linkAttachments(on, task_id, attachments);
-    if (turn) await addItems(on, turn, task_id);
     if (from) await seedFork(on, task_id, from);
     else if (evaluated) await markAsEvaluated(on, task_id, evaluated);
   };

@@ -134,9 +134,10 @@ function conditions({ q, since, until, min_cost, max_cost, version, tool, ...sam
     same;
   const texts = Object.entries({ owner, status, error_code, model, trigger, definition_hash });
   const ids = Object.entries({ workflow_id, agent_id, scheduled_agent_id, thread_id });
+  // Imported turns did not run, and have completed. Other lists need no look at the trigger, which is not in the index of the status.
+  const may_be_imported = trigger === undefined && thread_id === undefined && (status ?? 'completed') === 'completed';
   return [
-    // Imported turns did not run.
-    ...(trigger === undefined && thread_id === undefined ? [Prisma.sql`trigger <> 'imported'`] : []),
+    ...(may_be_imported ? [Prisma.sql`trigger <> 'imported'`] : []),
     ...texts.flatMap(([name, value]) => (value === undefined ? [] : [Prisma.sql`${Prisma.raw(name)} = ${value}`])),
     ...ids.flatMap(([name, value]) => (value === undefined ? [] : [Prisma.sql`${Prisma.raw(name)} = ${value}::uuid`])),
     ...(version === undefined ? [] : [isOfVersion(workflow_id!, version)]),

@@ -5,7 +5,7 @@ import { LIVE } from './runs.sql.ts';
 export const NEW_TASK = [
   ...['id', 'workflow_id', 'workflow_title', 'owner', 'owner_login', 'agent_id', 'agent_name', 'model', 'definition_hash'],
   ...['prompt', 'prompt_parts', 'attachments', 'on_busy', 'trigger', 'scheduled_agent_id', 'caller_token', 'caller_key_id'],
-  ...['service_key_id', 'created_at', 'thread_id', 'beside_lane'],
+  ...['service_key_id', 'created_at', 'thread_id', 'beside_lane', 'conversation_id'],
 ] as const;
 
 /** A task with its workflow and its thread, if it has one, and the task that holds its lane: itself, if it stands beside that. */
@@ -25,7 +25,7 @@ export const createTask = statement(
   'create_task',
   ['task', 'new_thread', 'definition', 'config', 'version_id', 'is_trial', 'due_at', 'most_open', 'events'],
   `WITH given AS MATERIALIZED (
-      SELECT *, thread_id IS NULL AND NOT beside_lane AS in_workflows_lane FROM jsonb_populate_record(NULL::tasks, :task::jsonb)),
+      SELECT *, thread_id IS NULL AND NOT beside_lane AS in_workflows_lane FROM jsonb_populate_record(NULL::tasks, '{"beside_lane": false}'::jsonb || :task::jsonb)),
     room AS (
       SELECT :most_open::int IS NULL OR count(*) < :most_open AS is_left
       FROM (SELECT 1 FROM tasks WHERE owner = (SELECT owner FROM given) AND status IN (${LIVE}) LIMIT :most_open) open),
@@ -33,7 +33,7 @@ export const createTask = statement(
       SELECT FROM workflow_versions v, given WHERE v.workflow_id = given.workflow_id AND v.definition_hash = given.definition_hash),
     thread AS MATERIALIZED (
       SELECT h.active_task_id, h.head_task_id FROM threads h, given
-      WHERE h.id = given.thread_id AND h.workflow_id = given.workflow_id FOR NO KEY UPDATE OF h),
+      WHERE h.id = given.thread_id AND h.owner = given.owner FOR NO KEY UPDATE OF h),
     home AS (
       UPDATE workflows w SET task_count = w.task_count + 1, accepted_tasks = w.accepted_tasks + 1,
         last_task_id = given.id, last_task_status = 'pending', last_task_at = given.created_at,
@@ -52,7 +52,7 @@ export const createTask = statement(
       UPDATE threads h SET active_task_id = CASE WHEN given.beside_lane THEN h.active_task_id ELSE coalesce(h.active_task_id, given.id) END,
         accepted_tasks = h.accepted_tasks + 1,
         newest_interrupt = CASE WHEN given.on_busy = 'interrupt' AND NOT given.beside_lane THEN h.accepted_tasks + 1 ELSE h.newest_interrupt END,
-        head_task_id = given.id, updated_at = given.created_at
+        head_task_id = given.id, workflow_id = coalesce(h.workflow_id, given.workflow_id), updated_at = given.created_at
       FROM given, home WHERE h.id = given.thread_id RETURNING h.active_task_id, h.accepted_tasks),
     begun AS (
       INSERT INTO threads (id, owner, owner_login, workflow_id, title, head_task_id, active_task_id, accepted_tasks, newest_interrupt,

@@ -263,6 +263,7 @@ function toTaskRow(
     previous_task_id: place?.follows?.task_id ?? null,
     thread_turn: place?.follows ? place.follows.turn + 1 : null,
     beside_lane: place?.beside ?? false,
+    conversation_id: place?.in_conversation ? place.thread_id : null,
   };
 }
 

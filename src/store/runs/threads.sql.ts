@@ -23,10 +23,28 @@ export const removeEventsOfTasks = statement(
 export const earlierMessages = statement('earlier_messages', ['task_id'], `SELECT earlier_messages(:task_id, true) AS earlier`);
 
 /** Adds completed turns that hold given messages, in order, with the definition of all. Returns how many were added: none, or all. */
-export const importTurns = statement(
+export const addImportedTurns = statement(
   'import_turns',
   ['hash', 'definition', 'turns'],
   `WITH definition AS (INSERT INTO definitions (hash, body) VALUES (:hash, :definition::jsonb) ON CONFLICT DO NOTHING RETURNING hash)
     SELECT count(import_turn(given -> 'turn', given -> 'messages'))::int AS added
     FROM jsonb_array_elements(:turns::jsonb) AS each (given) WHERE ${hasRun('definition')}`,
+);
+
+/**
+ * Makes a thread that begins with a task, once; the thread has its id. A task that never was in a thread has no number yet.
+ * Locks the thread, then the task.
+ */
+export const beginThreadAt = statement(
+  'begin_thread_at',
+  ['task_id'],
+  `WITH first AS MATERIALIZED (SELECT * FROM tasks WHERE id = :task_id),
+    made AS (
+      INSERT INTO threads (id, owner, owner_login, workflow_id, title, head_task_id, created_at, updated_at)
+      SELECT id, owner, owner_login, workflow_id, nullif(left(btrim(prompt), 80), ''), id, created_at, now() FROM first WHERE thread_id IS NULL
+      ON CONFLICT DO NOTHING RETURNING id),
+    joined AS (
+      UPDATE tasks t SET thread_id = t.id, thread_turn = coalesce(t.thread_turn, 1)
+      WHERE t.id IN (SELECT id FROM made) RETURNING 1)
+    SELECT coalesce(thread_id, id) AS thread_id FROM first`,
 );

@@ -2,7 +2,7 @@ import { v7 as uuid } from 'uuid';
 import type { Thread } from '../../contracts/threads.ts';
 import { conflict } from '../../domain/errors.ts';
 import type { Prisma } from '../../generated/prisma/client.ts';
-import { type Database, inTransaction, row, rows } from '../database/database.ts';
+import { type Database, inTransaction, onlyRow, row, rows } from '../database/database.ts';
 import { listPage, type Paging, wireAs } from '../database/page.ts';
 import * as sql from './threads.sql.ts';
 
@@ -55,6 +55,10 @@ export function threadStore({ pool, prisma }: Pick<Database, 'pool' | 'prisma'>)
       toThread(await prisma.thread.create({ data: { id, ...values }, ...WITH_AGENT })),
     update: async (id: string, data: ThreadChange) =>
       toThread(await prisma.thread.update({ where: { id }, data: data as Prisma.ThreadUpdateInput, ...WITH_AGENT })),
+    /** Makes a thread of which an ended task is the first turn, unless it is in one. Returns the thread's id. */
+    async beginAt(task_id: string): Promise<string> {
+      return (await onlyRow<{ thread_id: string }>(pool, sql.beginThreadAt({ task_id }))).thread_id;
+    },
     /** Deletes a thread with its turns. Throws while one of them is in progress. */
     async remove(id: string): Promise<void> {
       await inTransaction(pool, async (on) => {
@@ -66,9 +70,9 @@ export function threadStore({ pool, prisma }: Pick<Database, 'pool' | 'prisma'>)
   };
 }
 
-const toThread = ({ workflow: { agent }, accepted_tasks: _count, newest_interrupt: _newest, ...thread }: ThreadRow) => ({
+const toThread = ({ workflow, accepted_tasks: _count, newest_interrupt: _newest, ...thread }: ThreadRow) => ({
   ...wireAs<Omit<Thread, 'agent_id' | 'agent_name'>>()(thread),
   owner: thread.owner,
-  agent_id: agent.id,
-  agent_name: agent.name,
+  agent_id: workflow?.agent.id ?? null,
+  agent_name: workflow?.agent.name ?? null,
 });

@@ -69,7 +69,7 @@ export const lockTasks = statement(
 
 /**
  * Deletes ended tasks with everything that belongs to them, except their events. Keeps tasks that a fork or a delivery still
- * needs, and the turns of a thread that was used since or in which one is in progress.
+ * needs, the turns of a thread that was used since or in which one is in progress, and turns that others follow which are kept.
  */
 export const removeTasks = statement(
   'remove_tasks',
@@ -79,6 +79,7 @@ export const removeTasks = statement(
       AND NOT EXISTS (SELECT 1 FROM webhook_deliveries d WHERE d.task_id = t.id AND d.status = 'pending')
       AND NOT EXISTS (SELECT 1 FROM threads h WHERE h.id = t.thread_id AND (h.updated_at >= :before OR h.active_task_id IS NOT NULL
         OR EXISTS (SELECT 1 FROM tasks o WHERE o.thread_id = h.id AND o.beside_lane AND o.status IN (${LIVE}))))
+      AND NOT followed_since(t.id, :before)
     RETURNING id`,
 );
 
@@ -154,18 +155,6 @@ export const removeSingleUse = statement(
           AND NOT EXISTS (SELECT 1 FROM scheduled_agents s WHERE s.workflow_id = l.id)
           AND NOT EXISTS (SELECT 1 FROM threads h WHERE h.workflow_id = l.id))) RETURNING id),
     memories AS (DELETE FROM memories m USING gone WHERE m.workflow_id = gone.id::text AND m.workflow_id <> '')
-    SELECT count(*)::int AS looked, (SELECT count(*)::int FROM gone) AS removed,
-      (SELECT id FROM looked ORDER BY id DESC LIMIT 1) AS id FROM looked`,
-);
-
-/** Removes conversations to which nothing was added for that long. The items of runs are removed earlier, with their runs. */
-export const removeConversations = statement(
-  'remove_conversations',
-  ['before', 'before_id', 'after_id'],
-  `WITH looked AS MATERIALIZED (
-      SELECT ctid AS place, id, updated_at FROM conversations WHERE id < :before_id AND id > :after_id ORDER BY id LIMIT ${BATCH}),
-    gone AS (
-      DELETE FROM conversations WHERE ctid = ANY (ARRAY(SELECT place FROM looked WHERE updated_at < :before)) RETURNING 1)
     SELECT count(*)::int AS looked, (SELECT count(*)::int FROM gone) AS removed,
       (SELECT id FROM looked ORDER BY id DESC LIMIT 1) AS id FROM looked`,
 );

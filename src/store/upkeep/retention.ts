@@ -107,7 +107,6 @@ export function retentionStore({ pool }: Pick<Database, 'pool'>) {
         secret_grants: walk((after) => sql.removeGrants(from(after))),
         threads: walk((after) => sql.removeThreads({ before, ...fromId(after) })),
         single_use_workflows: walk((after) => sql.removeSingleUse(fromId(after))),
-        conversations: walk((after) => sql.removeConversations({ before, ...fromId(after) })),
         definitions: walk(({ id }) => sql.removeDefinitions({ before, after_hash: id })),
         event_partitions: () => taking((on) => partition(on, 'events_lasting', before)),
       };

@@ -213,7 +213,7 @@ export function createDispatch({
     prompt: runInTurn<PromptOrder, Accepted>(async (order) => {
       const snapshot = await getSnapshot(order);
       const definition = pinDefinition(snapshot, order);
-      for (const text of [toPromptText(order), ...(await textsToAdmit(store, definition, order.attachments))])
+      for (const text of [...toTexts(order), ...(await textsToAdmit(store, definition, order.attachments))])
         await admit(definition, text, order.owner);
       return launch(order, { definition, config: buildConfig(snapshot, definition) }, snapshot);
     }),
@@ -250,6 +250,12 @@ function toLabels(
 }
 
 const toPromptText = ({ prompt }: { prompt: string }): TextToAdmit => ({ path: 'prompt', text: prompt });
+
+/** The texts of a prompt that guardrails check. */
+const toTexts = ({ prompt, instructions }: Pick<PromptOrder, 'prompt' | 'instructions'>): TextToAdmit[] => [
+  ...(instructions ? [{ path: 'instructions', text: instructions }] : []),
+  toPromptText({ prompt }),
+];
 
 const EVALUATION = 'evaluation';
 

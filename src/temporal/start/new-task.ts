@@ -5,7 +5,7 @@ import type { Evaluated, Seed } from '../../store/runs/forks.ts';
 import type { NewTask, TurnPlace } from '../../store/runs/new-task.ts';
 import type { AskedOfRun } from '../../store/runs/pin.ts';
 
-export interface PromptOrder extends AskedOfRun, Pick<NewTask, 'prompt_parts' | 'attachments' | 'turn'> {
+export interface PromptOrder extends AskedOfRun, Pick<NewTask, 'prompt_parts' | 'attachments'> {
   /** The id of the task, if the request provides one. An existing task with this id counts as this one. */
   task_id?: string | undefined;
   workflow_id: string;
@@ -17,6 +17,8 @@ export interface PromptOrder extends AskedOfRun, Pick<NewTask, 'prompt_parts' | 
   thread_id?: string | undefined;
   /** The turn that it follows; absent: the last one of the thread's branch in use, or none. */
   follows?: TurnPlace['follows'];
+  beside?: TurnPlace['beside'];
+  in_conversation?: TurnPlace['in_conversation'];
   trigger: string;
   scheduled_agent_id?: string | null;
   /** The service key that asks for the run; absent or null: none. */
@@ -37,7 +39,7 @@ export interface Begins {
 }
 
 /** With these options, a run is not one of the workflow as it is saved. */
-const OVERRIDES = ['output_schema', 'client_tools', 'parallel_tool_calls', 'call_settings'] as const;
+const OVERRIDES = ['instructions', 'output_schema', 'client_tools', 'parallel_tool_calls', 'call_settings'] as const;
 
 export function newTask(
   order: PromptOrder & { task_id: string },
@@ -60,7 +62,6 @@ export function newTask(
     prompt,
     prompt_parts: order.prompt_parts,
     attachments: order.attachments,
-    turn: order.turn,
     place: toPlace(order),
     owner,
     owner_login,
@@ -79,7 +80,11 @@ export function newTask(
   };
 }
 
-function toPlace({ thread_id, task_id, follows }: Pick<PromptOrder, 'thread_id' | 'follows'> & { task_id: string }) {
-  if (thread_id === 'new') return { thread_id: task_id, is_new: true } as const;
-  return thread_id === undefined && follows === undefined ? undefined : { thread_id: thread_id ?? null, follows };
+type AskedPlace = Pick<PromptOrder, 'thread_id' | 'follows' | 'beside' | 'in_conversation'> & { task_id: string };
+
+function toPlace({ thread_id, task_id, follows, beside, in_conversation }: AskedPlace): TurnPlace | undefined {
+  if (thread_id === 'new') return { thread_id: task_id, is_new: true };
+  return thread_id === undefined && follows === undefined
+    ? undefined
+    : { thread_id: thread_id ?? null, follows, beside, in_conversation };
 }

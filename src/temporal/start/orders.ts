@@ -8,7 +8,7 @@ import type { PromptOrder } from './new-task.ts';
 /** A run that is to begin at a step of another run. */
 export type ForkOrder = Omit<
   PromptOrder,
-  'prompt' | 'prompt_parts' | 'attachments' | 'turn' | keyof AskedOfRun | 'trigger' | 'scheduled_agent_id' | 'due_at'
+  'prompt' | 'prompt_parts' | 'attachments' | keyof AskedOfRun | 'trigger' | 'scheduled_agent_id' | 'due_at'
 > &
   ForkAt;
 

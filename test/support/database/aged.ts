@@ -84,14 +84,14 @@ export function agedRecords({ pool }: Pick<Database, 'pool'>) {
     return id;
   }
 
-  /** Writes a conversation to which a client added an item with a file, and a run its answer. */
-  async function conversation(at: Date, task_id: string): Promise<void> {
-    const id = idAt(at);
-    await sql(`INSERT INTO conversations (id, created_by, updated_at) VALUES ($1, 'local:alice', $2)`, id, at);
-    const item = `INSERT INTO conversation_items (id, conversation_id, position, task_id, created_by) VALUES ($1, $2, $3, $4, 'local:alice')`;
-    const item_id = idAt(at);
-    await sql(item, item_id, id, 1, null);
-    await sql(item, idAt(at), id, 2, task_id);
+  /** Writes a conversation to which a client added an item with a file. */
+  async function conversation(at: Date): Promise<void> {
+    const [id, item_id] = [idAt(at), idAt(at)];
+    await sql(`INSERT INTO threads (id, owner, owner_login, updated_at) VALUES ($1, 'local:alice', 'alice', $2)`, id, at);
+    await sql(
+      `INSERT INTO conversation_items (id, thread_id, position, item, created_by) VALUES ($1, $2, 1, '{"type": "message"}', 'local:alice')`,
+      ...[item_id, id],
+    );
     await sql(`INSERT INTO conversation_files (item_id, attachment_id) VALUES ($1, $2)`, item_id, await attachment(at, 'used'));
   }
 

@@ -1,21 +1,18 @@
-import { v7 as uuid } from 'uuid';
 import type { CompatItem, ResponseRequest } from '../../../contracts/compat-requests.ts';
-import type { AttachedFile } from '../../../domain/attachments.ts';
-import { conversationLocked, parseConversation } from '../../../domain/conversation.ts';
+import { conversationLocked } from '../../../domain/conversation.ts';
 import { AppError, notFound } from '../../../domain/errors.ts';
 import { isUuid } from '../../../domain/uuid.ts';
-import type { Conversation } from '../../../generated/prisma/client.ts';
+import type { Thread } from '../../../generated/prisma/client.ts';
 import type { Caller } from '../../../identity/caller.ts';
-import type { NewItems } from '../../../store/runs/conversations.ts';
-import { type CompatServices, formatAnswer, hasEnded, type RunOrder } from '../runs.ts';
-import { toConversationItem, toStoredItems } from './conversation-items.ts';
-import { type ParsedMessages, parsePriorMessages } from './messages.ts';
+import type { StoredItem } from '../../../store/runs/conversations.ts';
+import { type CompatServices, type CompatTask, formatAnswer, hasEnded, type Place } from '../runs.ts';
+import { listFileIds, toImportedTurns } from './given-turns.ts';
 import { CONVERSATION_ID, MESSAGE_ID, parseTaskId, RESPONSE_ID } from './replies.ts';
 import { createContentError, getItemType } from './response-items.ts';
 
 /** The response or conversation that a request continues. */
 interface Continued {
-  conversation?: Conversation | undefined;
+  conversation?: Thread | undefined;
   previous?: string | undefined;
 }
 
@@ -48,53 +45,64 @@ export async function getOwnConversation({ store }: Pick<CompatServices, 'store'
   return conversation;
 }
 
-interface Input {
-  continued: Continued;
-  items: readonly CompatItem[];
-  /** The number of files of the items. */
-  files: number;
-}
-
-/** Prepares the items before the input of a response, and the items that its run adds to the conversation. */
-export async function prepareContext(
-  services: CompatServices,
-  { continued: { conversation, previous }, items, files }: Input,
-  caller: Caller,
-): Promise<ParsedMessages & Pick<RunOrder, 'turn'>> {
-  if (previous) return loadPreviousConversation(services, previous, caller);
-  if (!conversation) return { text_messages: [], files: [] };
-  const { store } = services;
-  const { id: conversation_id, last_position } = conversation;
-  await refuseClosed(services, conversation, JSON.stringify(items).length);
-  const rows = await store.conversations.items(conversation_id, { limit: MOST_ITEMS, order: 'asc' });
-  const before = parsePriorMessages(rows.map(toConversationItem) as CompatItem[], 'conversation');
-  const turn = (attachments: readonly AttachedFile[], task_id: string): NewItems => {
-    const inputs = toStoredItems(items, attachments.slice(attachments.length - files)).map(({ item }) => ({ id: uuid(), item }));
-    return { conversation_id, last_position, items: [...inputs, { id: task_id, item: null }] };
+/** Returns how a run takes its place among the turns of a conversation, once its workflow is known. */
+export async function findPlace(services: CompatServices, { conversation, previous }: Continued, caller: Caller): Promise<Place> {
+  if (previous) return placeAfter(services, await getPrevious(services, previous, caller));
+  // It is the first turn of a thread that begins if another response continues it.
+  if (!conversation) return async () => ({ follows: { task_id: null, turn: 0 } });
+  await refuseClosed(services, conversation, 0);
+  return async (target) => {
+    await takeItems(services, conversation.id, { target, caller });
+    return { thread_id: conversation.id, in_conversation: true };
   };
-  return { text_messages: before.text_messages, files: before.files.map(({ file }) => ({ file, path: 'conversation' })), turn };
 }
 
-/** The most items of one conversation. Each prompt contains all of them. */
+/** Follows a response next to its lane, so that two responses that follow it do not wait for each other. */
+function placeAfter({ store }: CompatServices, { id: task_id, ...task }: CompatTask): Place {
+  const { thread_id, conversation_id } = task;
+  const turn = task.thread_turn ?? 1;
+  const place = { follows: { task_id, turn }, beside: true } as const;
+  // A conversation has only the responses that name it.
+  if (thread_id !== null && thread_id === conversation_id) return async () => place;
+  return async () => ({ ...place, thread_id: thread_id ?? (await store.threads.beginAt(task_id)) });
+}
+
+/** Turns the items that were added since the last response into turns. */
+async function takeItems(
+  { store }: Pick<CompatServices, 'store'>,
+  conversation_id: string,
+  { target, caller }: { target: Parameters<Place>[0]; caller: Caller },
+): Promise<void> {
+  const waiting = await store.conversations.listWaiting(conversation_id, { order: 'asc' });
+  if (waiting.length === 0) return;
+  const given = waiting.map(({ id, item }) => ({ id, item: item as StoredItem }));
+  const files = await store.attachments.loadOwned(listFileIds(given), caller.key);
+  const turns = toImportedTurns(given, files);
+  const ids = waiting.map(({ id }) => id);
+  await store.conversations.take(conversation_id, ids, { turns, ...target });
+}
+
+/** The most items that wait for a response. */
 const MOST_ITEMS = 5_000;
 const MOST_BYTES = 4 * 1024 * 1024;
 
-/** Refuses to add characters to a conversation while a response continues it, or when the conversation is full. */
+/** Refuses to continue a conversation, or to add characters, while a response continues it; and to add more than may wait. */
 export async function refuseClosed(
   { store }: Pick<CompatServices, 'store'>,
-  conversation: Conversation,
+  { id, active_task_id }: Thread,
   adding: number,
 ): Promise<void> {
-  if (await store.conversations.isContinued(conversation)) throw conversationLocked();
-  const { items, bytes } = await store.conversations.size(conversation.id);
+  if (active_task_id !== null) throw conversationLocked();
+  if (adding === 0) return;
+  const { items, bytes } = await store.conversations.size(id);
   if (items >= MOST_ITEMS || bytes + adding > MOST_BYTES) {
-    const message = `A conversation may have ${MOST_ITEMS} items and ${MOST_BYTES} bytes; delete items, or create another one`;
+    const message = `${MOST_ITEMS} items and ${MOST_BYTES} bytes may wait for the next response of a conversation; create that, or delete items`;
     throw new AppError('invalid', message, { code: 'conversation_too_long', errors: [{ path: 'conversation', message }] });
   }
 }
 
-/** Returns the conversation of a response, with its answer, and the files that its run was given. */
-async function loadPreviousConversation({ store }: CompatServices, id: string, caller: Caller): Promise<ParsedMessages> {
+/** Returns a response of the caller that has completed. */
+async function getPrevious({ store }: CompatServices, id: string, caller: Caller): Promise<CompatTask> {
   const task_id = parseTaskId(id);
   const task = id.startsWith(RESPONSE_ID) && isUuid(task_id) ? await store.tasks.find(task_id) : null;
   if (task?.owner !== caller.key)
@@ -111,14 +119,7 @@ async function loadPreviousConversation({ store }: CompatServices, id: string, c
       'previous_response_failed',
       `The response ${id} has no answer to continue from: it was ${task.status}`,
     );
-  const { prompt, prompt_parts: parts, attachments } = task;
-  return {
-    text_messages: [
-      ...parseConversation(prompt, { parts, files: attachments.length }),
-      { role: 'assistant', text: formatAnswer(task) },
-    ],
-    files: attachments.map(({ id: file_id }) => ({ file: { id: file_id }, path: 'previous_response_id' })),
-  };
+  return task;
 }
 
 const createPreviousRefusal = (kind: 'not_found' | 'conflict' | 'invalid', code: string, message: string) =>

@@ -1,8 +1,9 @@
 import type { CompatItem } from '../../../contracts/compat-requests.ts';
 import type { AttachedFile } from '../../../domain/attachments.ts';
-import type { ConversationItemRow, StoredItem } from '../../../store/runs/conversations.ts';
+import { parseConversation } from '../../../domain/conversation.ts';
+import type { ConversationMessage, GivenItem, StoredItem } from '../../../store/runs/conversations.ts';
 import { formatAnswer } from '../runs.ts';
-import { formatToolOutput } from './client-tools.ts';
+import { formatCallId, formatToolOutput } from './client-tools.ts';
 import { FILE_PARTS } from './files.ts';
 import { parseMessages } from './messages.ts';
 import { MESSAGE_ID } from './replies.ts';
@@ -58,27 +59,72 @@ function toStoredPart(
   remaining_files: AttachedFile[],
 ) {
   const file = FILE_PARTS.includes(type) ? remaining_files.shift() : undefined;
-  if (file && (type === 'image_url' || type === 'input_image'))
-    return { type: 'input_image', file_id: file.id, image_url: null, detail: 'auto' };
-  if (file) return { type: 'input_file', file_id: file.id, filename: file.name };
+  if (file) return toFilePart(file, type === 'image_url' || type === 'input_image');
   if (text === undefined) return { type: 'refusal', refusal: refusal ?? '' };
   return role === 'assistant' ? toOutputText(text) : { type: 'input_text', text };
 }
+
+const toFilePart = ({ id: file_id, name: filename }: AttachedFile, is_image: boolean) =>
+  is_image ? { type: 'input_image', file_id, image_url: null, detail: 'auto' } : { type: 'input_file', file_id, filename };
 
 const toOutputText = (text: string) => ({ type: 'output_text', text, annotations: [], logprobs: [] });
 
 const PREFIXES: Record<string, string> = { function_call: 'fc_', function_call_output: 'fco_' };
 
-/** Returns an item of a conversation as clients get it. An answer has the id of the message in its response. */
-export function toConversationItem({ id, item, task }: ConversationItemRow) {
-  const answer = {
-    type: 'message',
-    role: 'assistant',
+type WiredItem = StoredItem & { id: string };
+
+/** Returns an item that a client gave as clients get it. */
+export const toGivenItem = ({ id, item }: GivenItem): WiredItem => ({ ...item, id: `${PREFIXES[item.type] ?? MESSAGE_ID}${id}` });
+
+/** Returns a message of a turn as the items that clients get. Their ids name the run; that of an answer is the one in its response. */
+export function toItems(message: ConversationMessage): WiredItem[] {
+  const { task_id, step, position, role, kind, content, call_id, tool_calls, extra, answer } = message;
+  if (extra) return extra.items.map(toGivenItem);
+  if (kind === 'prompt' && step === 0 && position === 0) return toInputItems(message);
+  if (role === 'tool')
+    return [
+      {
+        id: `fco_${task_id}_${call_id}`,
+        type: 'function_call_output',
+        call_id: formatCallId(task_id, call_id!),
+        output: content,
+        status: 'completed',
+      },
+    ];
+  const text = answer ? formatAnswer(answer) : content;
+  const id = answer ? `${MESSAGE_ID}${task_id}` : `${MESSAGE_ID}${task_id}_${step}_${position}`;
+  const calls = (tool_calls ?? []).map((call) => ({
+    id: `fc_${task_id}_${call.call_id}`,
+    type: 'function_call',
+    call_id: formatCallId(task_id, call.call_id),
+    name: call.name,
+    arguments: call.arguments,
     status: 'completed',
-    content: [toOutputText(formatAnswer({ response: task?.response ?? null }))],
-  };
-  const stored_item = (item ?? answer) as StoredItem;
-  return { ...stored_item, id: `${PREFIXES[stored_item.type] ?? MESSAGE_ID}${id}` };
+  }));
+  return [...(text === '' ? [] : [toMessageItem({ id, role, text })]), ...calls];
 }
 
-export const parseItemId = (id: string) => id.replace(/^(msg|fc|fco)_/, '');
+const toMessageItem = (
+  { id, role, text }: { id: string; role: string; text: string },
+  files: readonly AttachedFile[] = [],
+): WiredItem => ({
+  id,
+  type: 'message',
+  role,
+  status: 'completed',
+  content: [
+    ...(text === '' ? [] : [role === 'assistant' ? toOutputText(text) : { type: 'input_text', text }]),
+    ...files.map((file) => toFilePart(file, file.media_type.startsWith('image/'))),
+  ],
+});
+
+/** Returns the messages of an input, each with its files. They are one message of the run. */
+function toInputItems({ task_id, content, prompt_parts: parts, attachments }: ConversationMessage): WiredItem[] {
+  const remaining_files = [...(attachments ?? [])];
+  return parseConversation(content, { parts, files: remaining_files.length }).map(({ role, text, files = 0 }, index) =>
+    toMessageItem({ id: `${MESSAGE_ID}${task_id}_0_${index}`, role, text }, remaining_files.splice(0, files)),
+  );
+}
+
+/** Returns the id that an item's id contains: of a run, or the one under which it was given; null: it is no id of an item. */
+export const parseItemId = (id: string): string | null => /^(?:msg|fc|fco)_(.{36})(?:_|$)/.exec(id)?.[1] ?? null;

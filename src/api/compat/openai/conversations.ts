@@ -2,16 +2,15 @@ import { v7 as uuid } from 'uuid';
 import type { CompatItem } from '../../../contracts/compat-requests.ts';
 import { conversations } from '../../../contracts/conversations.ts';
 import { notFound } from '../../../domain/errors.ts';
-import { isUuid } from '../../../domain/uuid.ts';
-import type { Conversation } from '../../../generated/prisma/client.ts';
+import type { Thread } from '../../../generated/prisma/client.ts';
 import type { Caller } from '../../../identity/caller.ts';
-import type { ConversationItemRow } from '../../../store/runs/conversations.ts';
 import { createOnce } from '../../http/crud.ts';
 import { type Api, mount } from '../../http/mount.ts';
 import { toReply } from '../../http/validate.ts';
 import type { CompatServices } from '../runs.ts';
 import { getOwnConversation, refuseClosed } from './context.ts';
-import { checkItems, parseItemId, toConversationItem, toStoredItems } from './conversation-items.ts';
+import { checkItems, toGivenItem, toStoredItems } from './conversation-items.ts';
+import { findGiven, findItem, listGiven, listItems, noItem } from './conversation-pages.ts';
 import { withFilePaths } from './files.ts';
 import { CONVERSATION_ID, toSeconds } from './replies.ts';
 
@@ -28,27 +27,29 @@ const toConversation = ({ id, metadata, created_at }: Known) => ({
   metadata: metadata as Record<string, string>,
 });
 
-function toItemList(rows: readonly ConversationItemRow[], has_more = false) {
-  const data = rows.map(toConversationItem);
-  return { object: 'list' as const, data, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null, has_more };
-}
+type WiredItem = ReturnType<typeof toGivenItem>;
+
+const toItemList = (data: WiredItem[], has_more = false) => ({
+  object: 'list' as const,
+  data,
+  first_id: data[0]?.id ?? null,
+  last_id: data.at(-1)?.id ?? null,
+  has_more,
+});
 
 /** Serves conversations as OpenAI does. */
 export function conversationRoutes(api: Api, services: CompatServices): void {
   const { conversations: table } = services.store;
   const getOwn = (id: string, caller: Caller) => getOwnConversation(services, id, caller);
-  const getItem = async (conversation_id: string, item_id: string) => {
-    const id = parseItemId(item_id);
-    const item = isUuid(id) ? await table.item(conversation_id, id) : null;
-    if (!item) throw notFound('item of this conversation', item_id);
-    return item;
-  };
+  const getItem = (conversation_id: string, item_id: string) => findItem(services, conversation_id, item_id);
   mount(api, conversations.create, async ({ body: { metadata, items }, reserved_id }, caller) => {
     const files = checkItems(items ?? [], 'items');
-    const values = { metadata: metadata ?? {}, created_by: caller.key, ...(reserved_id ? { id: reserved_id } : {}) };
+    const values = { id: reserved_id, metadata: metadata ?? {}, owner: caller.key, owner_login: caller.login };
     const find = (id: string) => table.find(id, caller.key);
     const conversation = await createOnce(reserved_id, find, () => table.create(values));
-    if (items?.length && conversation.last_position === 0)
+    // A repetition of the request has added them before.
+    const is_new = conversation.head_task_id === null && (await table.size(conversation.id)).items === 0;
+    if (items?.length && is_new)
       await addItems(services, { conversation: conversation, items, files }, caller).catch(async (error: unknown) => {
         await table.remove(conversation.id);
         throw error;
@@ -81,28 +82,30 @@ export function conversationRoutes(api: Api, services: CompatServices): void {
   );
   mount(api, conversations.items, async ({ params: { id }, query: { limit, order, after } }, caller) => {
     const conversation = await getOwn(id, caller);
-    const place = after === undefined ? undefined : (await getItem(conversation.id, after)).position;
-    const rows = await table.items(conversation.id, { limit: limit + 1, order, after: place });
-    return toItemList(rows.slice(0, limit), rows.length > limit);
+    const from = after === undefined ? undefined : await getItem(conversation.id, after);
+    const items = await listItems(services, conversation.id, { order, from, most: limit + 1 });
+    return toItemList(items.slice(0, limit), items.length > limit);
   });
   mount(api, conversations.add, async ({ params: { id }, body: { items }, reserved_id }, caller) => {
     const conversation = await getOwn(id, caller);
     const files = checkItems(items, 'items');
-    const existing_item = reserved_id ? await table.item(conversation.id, reserved_id) : null;
-    const first = existing_item?.id ?? (await addItems(services, { conversation, items, files, first: reserved_id }, caller));
-    const { position } = await getItem(conversation.id, first);
-    return toItemList(await table.items(conversation.id, { limit: items.length, order: 'asc', after: position - 1 }));
+    const first = reserved_id && (await findGiven(services, conversation.id, reserved_id));
+    const added = first ? await listGiven(services, conversation.id, { first, count: items.length }) : null;
+    return toItemList(added ?? (await addItems(services, { conversation, items, files, first: reserved_id }, caller)));
   });
   const getShownItem = async ({ params: { id, item_id } }: { params: { id: string; item_id: string } }, caller: Caller) =>
-    toConversationItem(await getItem((await getOwn(id, caller)).id, item_id));
+    (await getItem((await getOwn(id, caller)).id, item_id)).item;
   mount(api, conversations.item, getShownItem);
   mount(
     api,
     conversations.removeItem,
     async ({ params: { id, item_id } }, caller) => {
       const conversation = await getOwn(id, caller);
-      if (!(await table.removeItem(conversation.id, (await getItem(conversation.id, item_id)).id)))
-        throw notFound('item of this conversation', item_id);
+      const { waiting, message } = await getItem(conversation.id, item_id);
+      const removed = waiting
+        ? await table.removeWaiting(conversation.id, waiting.id)
+        : await table.omit(conversation.id, message!);
+      if (!removed) throw noItem(item_id);
       return toConversation(conversation);
     },
     { current: async (input, caller) => toReply(conversations.item.reply, await getShownItem(input, caller)) },
@@ -110,24 +113,23 @@ export function conversationRoutes(api: Api, services: CompatServices): void {
 }
 
 interface Adding {
-  conversation: Conversation;
+  conversation: Thread;
   items: readonly CompatItem[];
   files: ReturnType<typeof checkItems>;
   /** The id of the first item, if one was reserved for the request. */
   first?: string | undefined;
 }
 
-/** Adds items that a client sent, with their files. Returns the id of the first item. */
+/** Adds items that a client sent, with their files. Returns them. */
 async function addItems(
   services: CompatServices,
   { conversation, items, files, first = uuid() }: Adding,
   caller: Caller,
-): Promise<string> {
-  const { id: conversation_id, last_position } = conversation;
+): Promise<WiredItem[]> {
   await refuseClosed(services, conversation, JSON.stringify(items).length);
   const file_requests = files.map(({ file }) => file);
   const attachments = await withFilePaths(files, () => services.attach(file_requests, caller.key));
   const new_items = toStoredItems(items, attachments).map((item, index) => ({ id: index === 0 ? first : uuid(), ...item }));
-  await services.store.conversations.add({ conversation_id, last_position, items: new_items });
-  return first;
+  await services.store.conversations.add(conversation.id, new_items, caller.key);
+  return new_items.map(toGivenItem);
 }

@@ -59,7 +59,7 @@ function withoutFiles(role: string, { text, files: [first] }: Content): Content 
 }
 
 /** Messages as text, and their files in order. */
-export interface ParsedMessages {
+interface ParsedMessages {
   text_messages: TextMessage[];
   files: PlacedFile[];
 }

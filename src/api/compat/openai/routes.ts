@@ -3,7 +3,7 @@ import type { Warning } from '../../../contracts/common.ts';
 import { compat, type ScoreMetadata } from '../../../contracts/compat.ts';
 import { ChatCompletionRequest, ResponseRequest } from '../../../contracts/compat-requests.ts';
 import { THUMBS } from '../../../contracts/scores.ts';
-import { buildPrompt, INSTRUCTIONS, type TextMessage } from '../../../domain/conversation.ts';
+import { buildPrompt, type TextMessage } from '../../../domain/conversation.ts';
 import { AppError } from '../../../domain/errors.ts';
 import type { Caller } from '../../../identity/caller.ts';
 import { getOwnTask } from '../../checks/owned.ts';
@@ -24,7 +24,7 @@ import {
   waitForEnd,
 } from '../runs.ts';
 import { continueRun, listToolOutputs, parseClientTools } from './client-tools.ts';
-import { loadContinuation, loadReferences, prepareContext } from './context.ts';
+import { findPlace, loadContinuation, loadReferences } from './context.ts';
 import { conversationRoutes } from './conversations.ts';
 import { type PlacedFile, withFilePaths } from './files.ts';
 import { parseOutputSchema } from './formats.ts';
@@ -235,15 +235,15 @@ async function respond(services: CompatServices, asked: Ordering<ResponseRequest
   const effort = { effort: reasoning?.effort, param: 'reasoning.effort' };
   const { warned, ...settings } = parseSettings(services, { ...asked, body: parameters, shape, ...effort, warnings });
   const output_schema = await parseOutputSchema(services, { param: 'text.format', format, caller });
-  const ruled = instructions ? [{ role: INSTRUCTIONS, text: instructions }] : [];
   const run_options = { ...settings, output_schema, ...parseTools(body as AskedTools) };
   const continued = await loadContinuation(services, body, caller);
   const { text_messages, files } = parsePlacedMessages(placed_items);
-  const items = placed_items.map(({ item }) => item);
   const begin = async () => {
-    const { turn, ...before } = await prepareContext(services, { continued, items, files: files.length }, caller);
-    const order = { model, ...toPrompt([...ruled, ...before.text_messages, ...text_messages]), ...run_options, turn };
-    return { order, files: [...before.files, ...files] };
+    const place = await findPlace(services, continued, caller);
+    return {
+      order: { model, ...toPrompt(text_messages), ...run_options, place, instructions: instructions ?? undefined },
+      files,
+    };
   };
   if (!background || stream) holdOpen();
   const conversation_id = continued.conversation?.id;
