@@ -40,7 +40,7 @@ export const conversationSize = statement(
 const BRANCH = `WITH RECURSIVE turns AS (
       SELECT t.* FROM threads h JOIN tasks t ON t.id = h.head_task_id WHERE h.id = :thread_id
       UNION ALL SELECT t.* FROM turns n JOIN tasks t ON t.id = n.previous_task_id)`;
-/** Context that Perdura adds, such as memories, is no item, unless it was given as one. */
+/** Context that Perdura adds, such as memories, is not an item, unless it was given as one. */
 const SHOWN = `e.status NOT IN (${LIVE}) AND NOT m.omitted AND (e.trigger = 'imported' OR m.kind IN ('prompt', 'reply', 'partial', 'result', 'denial', 'steer')
       AND (m.content <> '' OR m.tool_calls IS NOT NULL OR m.role = 'tool'))`;
 const MESSAGE = `e.id AS task_id, e.trigger, e.thread_turn AS turn, m.step, m.position, m.role, m.kind, m.content, m.tool_calls, m.call_id,
@@ -89,7 +89,7 @@ export const omitMessage = statement(
 
 export const lockThread = statement('lock_thread', ['id'], `SELECT id FROM threads WHERE id = :id FOR NO KEY UPDATE`);
 
-/** Turns of a deleted conversation stay as runs. Those in progress go on, and wait for nobody. */
+/** Turns of a deleted conversation stay as runs. Those in progress continue, and wait for nobody. */
 export const detachTurns = statement(
   'detach_turns',
   ['id'],

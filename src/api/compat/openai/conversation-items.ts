@@ -126,5 +126,5 @@ function toInputItems({ task_id, content, prompt_parts: parts, attachments }: Co
   );
 }
 
-/** Returns the id that an item's id contains: of a run, or the one under which it was given; null: it is no id of an item. */
+/** Returns the id that an item's id contains: of a run, or the one under which it was given; null: it is not the id of an item. */
 export const parseItemId = (id: string): string | null => /^(?:msg|fc|fco)_(.{36})(?:_|$)/.exec(id)?.[1] ?? null;

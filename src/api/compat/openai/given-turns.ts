@@ -63,7 +63,7 @@ export function toImportedTurns(given: readonly GivenItem[], files: readonly Att
   return turns;
 }
 
-/** Adds a call and its result: to the round before, if it was given together with that, or as a round of its own. */
+/** Adds a call and its result: to the round before, if it was given together with that, or as a new round. */
 function addCall(messages: Message[], { call, output, joins }: { call: GivenItem; output: GivenItem; joins: boolean }): void {
   const last_step = messages.at(-1)?.step ?? 0;
   const step = joins ? last_step : last_step + 1;
