@@ -114,13 +114,7 @@ export const EQUIVALENT: readonly Equivalent[] = [
   },
   {
     names: [
-      ...[
-        'append_deltas',
-        'append_text',
-        'append_texts',
-        'compact_transcript',
-        'wait_for_budget',
-      ],
+      ...['append_deltas', 'append_text', 'append_texts', 'compact_transcript', 'wait_for_budget'],
       ...['measure_alerts', 'note_alerts', 'read_workload', 'recorded_calls_of_task', 'recorded_results', 'token_holders'],
       'tokens_of_run',
     ],

@@ -352,7 +352,9 @@ async function makeRest(world: SecretWorld, { alice, bob, sql, insert, primes }:
     for (const turns of [1, 2]) {
       let session_id: string | undefined;
       for (let turn = 0; turn < turns; turn += 1) {
-        world.model.script(says('So.', { usage: { prompt_tokens: primes.next().value, completion_tokens: primes.next().value } }));
+        world.model.script(
+          says('So.', { usage: { prompt_tokens: primes.next().value, completion_tokens: primes.next().value } }),
+        );
         const { body } = await client.post(`/api/agents/${agents[0]}/chat`, { message: 'Well?', session_id });
         session_id = /"session_id":"([^"]+)"/.exec(String(body))![1];
       }

@@ -4,15 +4,7 @@ import type { Row } from './figures-scene.ts';
 export const TABLES = [
   ...['tasks', 'task_steps', 'tool_calls', 'task_messages', 'task_scores', 'workflows', 'workflow_versions', 'definitions'],
   ...['evaluations', 'evaluation_results', 'datasets', 'dataset_items', 'knowledge_items', 'knowledge_chunks', 'attachments'],
-  ...[
-    'threads',
-    'alerts',
-    'alert_events',
-    'webhook_deliveries',
-    'webhook_attempts',
-    'audit_entries',
-    'events',
-  ],
+  ...['threads', 'alerts', 'alert_events', 'webhook_deliveries', 'webhook_attempts', 'audit_entries', 'events'],
   ...['budgets', 'budget_periods', 'budget_reservations'],
 ] as const;
 export type Record_ = Record<(typeof TABLES)[number], Row[]>;
