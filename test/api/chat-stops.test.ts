@@ -66,7 +66,7 @@ it('stops a reply whose session is deleted', async () => {
   ]).toContainEqual(await whole());
   await until('the end of the request', async () => here.model.aborted() === aborted + 1);
   expect((await here.alice.get(stop.replace('/stop', ''))).status).toBe(404);
-  expect(await here.alice.ok(here.alice.get(chatPath(agent_id) + '/sessions'))).not.toContainEqual(
+  expect(await here.alice.ok(here.alice.get(`${chatPath(agent_id)}/sessions`))).not.toContainEqual(
     expect.objectContaining({ id: stop.split('/').at(-2) }),
   );
 });
