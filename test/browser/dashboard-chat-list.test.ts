@@ -42,13 +42,14 @@ describeInBrowser('the list of conversations', () => {
   it('finds titles', async ({ page }) => {
     await open(page);
     await list(page).getByRole('searchbox', { name: 'Search' }).fill('ion 17');
-    await list(page).getByText('Question 31').waitFor({ state: 'detached' });
-    expect(await titles(page)).toEqual(['Question 17']);
+    await expect.poll(() => titles(page)).toEqual(['Question 17']);
     await list(page).getByRole('searchbox', { name: 'Search' }).fill('ion 71');
     await page.getByText('No title has these words.').waitFor();
   });
 
-  it('pins, renames and deletes one, and asks before it deletes', async ({ page }) => {
+  it('pins, renames and deletes one, and asks before it deletes', async ({ page, troubles }) => {
+    // The screen may read the deleted thread once more before it is left.
+    troubles.allow(/404/);
     const id = await begin('Question of the day');
     const other = await begin('Question of the night');
     await open(page, `/chat/${id}`);

@@ -13,7 +13,7 @@ interface ReceiptProps {
 }
 
 /** Where a message is that no turn has read yet, or why none did. Its author can withdraw it while it waits. */
-export function Receipt({ of: receipt, task }: ReceiptProps) {
+export function ReceiptLine({ of: receipt, task }: ReceiptProps) {
   if (!receipt) return task ? <Status of="pending">Waits for its turn</Status> : null;
   return (
     <div className="chat-said" data-state={receipt.state}>

@@ -3,7 +3,8 @@ import { Pencil, Pin, PinOff, Trash2 } from 'lucide-react';
 import { type FormEvent, useState } from 'react';
 import { useNavigate } from 'react-router';
 import { type Thread, threads } from '../../contracts/threads.ts';
-import { useAct } from '../api/queries.ts';
+import { useClient } from '../api/context.tsx';
+import { useAct, useWork } from '../api/queries.ts';
 import { MoreActions } from '../runs/run-menu.tsx';
 import { Failure, FailureBelow } from '../ui/states.tsx';
 import { useUnsaved } from '../ui/unsaved.tsx';
@@ -80,17 +81,15 @@ function Rename({ thread: { id, title }, close }: { thread: Thread; close(): voi
 
 function Remove({ thread: { id, active_task_id }, is_open, close }: MenuProps & { close(): void }) {
   const navigate = useNavigate();
-  const act = useAct(threads.remove);
-  const remove = () =>
-    act.mutate(
-      { params: { id } },
-      {
-        onSuccess() {
-          close();
-          if (is_open) void navigate('/chat');
-        },
-      },
-    );
+  const { call } = useClient();
+  // The screen is left at once: what is read again afterwards includes the list, in which this menu is no longer.
+  const deleteThread = async () => {
+    await call(threads.remove, { params: { id } });
+    close();
+    if (is_open) void navigate('/chat');
+  };
+  const { access: needs, operation } = threads.remove;
+  const act = useWork(deleteThread, { needs, operation, findRemovedId: () => id });
   return (
     <Stack>
       <Text>Its turns are deleted permanently, with what their runs recorded.</Text>
@@ -100,7 +99,7 @@ function Remove({ thread: { id, active_task_id }, is_open, close }: MenuProps & 
         <Button variant="default" onClick={close} data-autofocus>
           Cancel
         </Button>
-        <Button color="red" loading={act.isPending} data-needs={act.needs} onClick={remove}>
+        <Button color="red" loading={act.isPending} data-needs={act.needs} onClick={() => act.mutate(undefined)}>
           Delete
         </Button>
       </Group>

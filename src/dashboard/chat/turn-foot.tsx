@@ -10,13 +10,13 @@ import { Copy } from '../ui/copy.tsx';
 import { formatDuration, formatNumber } from '../ui/figures.ts';
 import { Status } from '../ui/show.tsx';
 import { FailureBelow } from '../ui/states.tsx';
-import { areEdits, VersionSwitch, type Versions } from './versions.tsx';
+import { areEdits, type TurnVersions, VersionSwitch } from './versions.tsx';
 
 interface FootProps {
   task: Task;
   run: LiveRun;
   status: string;
-  versions: Versions;
+  versions: TurnVersions;
 }
 
 /** Below a turn: how it ended, what it cost, and what can be done with its answer. */

@@ -7,8 +7,8 @@ import { Loaded } from '../ui/states.tsx';
 import { listVersions } from './branches.ts';
 import type { Outbox, Sending } from './outbox.ts';
 import { OutgoingMessage } from './outgoing-message.tsx';
-import { Receipt } from './receipt.tsx';
-import { Turn } from './turn.tsx';
+import { ReceiptLine } from './receipt.tsx';
+import { ThreadTurn } from './turn.tsx';
 import { useSeen } from './use-seen.ts';
 import { useTurns } from './use-turns.ts';
 
@@ -40,7 +40,7 @@ export function TurnList({ thread, outbox, edit }: ListProps) {
         <>
           {turns.has_earlier && <Earlier key={branch[0]?.id} loading={turns.loading} read={turns.readEarlier} />}
           {branch.map((task) => (
-            <Turn
+            <ThreadTurn
               key={task.id}
               task={task}
               versions={{
@@ -54,7 +54,7 @@ export function TurnList({ thread, outbox, edit }: ListProps) {
             />
           ))}
           {others.toReversed().map((receipt) => (
-            <Receipt key={receipt.id} of={receipt} />
+            <ReceiptLine key={receipt.id} of={receipt} />
           ))}
           {sending.map((one) => (
             <OutgoingMessage key={one.key} one={one} outbox={outbox} edit={edit} />

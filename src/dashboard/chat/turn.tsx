@@ -13,15 +13,15 @@ import { BlockView, Said } from '../runs/transcript.tsx';
 import { useRun } from '../runs/use-run.ts';
 import { Status } from '../ui/show.tsx';
 import { Failure } from '../ui/states.tsx';
-import { Receipt } from './receipt.tsx';
+import { ReceiptLine } from './receipt.tsx';
 import { TurnFoot } from './turn-foot.tsx';
 import { useSeen } from './use-seen.ts';
 import { UserMessage } from './user-message.tsx';
-import type { Versions } from './versions.tsx';
+import type { TurnVersions } from './versions.tsx';
 
 interface TurnProps {
   task: Task;
-  versions: Versions;
+  versions: TurnVersions;
   /** The receipts of messages to this turn, its own among them. */
   receipts: readonly MessageReceipt[];
   /** True if it holds the lane of its thread, so that its run has started or is about to. */
@@ -29,7 +29,7 @@ interface TurnProps {
 }
 
 /** One turn: what was said, and what its run did and answered. Its run is followed once the turn comes into sight. */
-export function Turn(props: TurnProps) {
+export function ThreadTurn(props: TurnProps) {
   const { task, versions, receipts, is_active } = props;
   const [element, seen] = useSeen<HTMLElement>();
   const own_receipt = receipts.find(({ id }) => id === task.id);
@@ -38,7 +38,7 @@ export function Turn(props: TurnProps) {
     <section ref={element} className="chat-turn" aria-label={`Turn ${task.thread_turn}`}>
       <UserMessage task={task} versions={versions} />
       {waits_in_line ? (
-        <Receipt of={own_receipt} task={task} />
+        <ReceiptLine of={own_receipt} task={task} />
       ) : seen ? (
         <FollowedTurn {...props} />
       ) : (
@@ -105,7 +105,7 @@ function TurnBody({ task, run, status, versions, receipts }: BodyProps) {
       <Pauses task={task} status={status} calls={calls} behind={run.behind} logs={run.logs} />
       {live && status !== 'waiting' && !run.partial && <Activity run={run} />}
       {open.map((receipt) => (
-        <Receipt key={receipt.id} of={receipt} />
+        <ReceiptLine key={receipt.id} of={receipt} />
       ))}
       <TurnFoot task={task} run={run} status={status} versions={versions} />
     </>

@@ -7,10 +7,10 @@ import { FilePreviews, RunFiles } from '../runs/run-files.tsx';
 import { Copy } from '../ui/copy.tsx';
 import { Failure } from '../ui/states.tsx';
 import { useUnsaved } from '../ui/unsaved.tsx';
-import { areEdits, VersionSwitch, type Versions } from './versions.tsx';
+import { areEdits, type TurnVersions, VersionSwitch } from './versions.tsx';
 
 /** What was said at the beginning of a turn. Its author can say it otherwise, which makes another version of the turn. */
-export function UserMessage({ task, versions }: { task: Task; versions: Versions }) {
+export function UserMessage({ task, versions }: { task: Task; versions: TurnVersions }) {
   const [editing, setEditing] = useState<boolean | null>(null);
   const button = useRef<HTMLButtonElement>(null);
   useEffect(() => {

@@ -7,7 +7,7 @@ import { FailureBelow } from '../ui/states.tsx';
 import { findTip } from './branches.ts';
 
 /** The versions of one turn: each edit and each other answer is one. */
-export interface Versions {
+export interface TurnVersions {
   thread_id: string;
   /** Oldest first. */
   of: readonly Task[];
@@ -18,7 +18,7 @@ export interface Versions {
 }
 
 /** Leads to the other versions of a turn. Each comes with what was said after it. */
-export function VersionSwitch({ task, versions: { thread_id, of, all, refusal } }: { task: Task; versions: Versions }) {
+export function VersionSwitch({ task, versions: { thread_id, of, all, refusal } }: { task: Task; versions: TurnVersions }) {
   const change = useAct(threads.update);
   const at = of.findIndex(({ id }) => id === task.id);
   if (of.length < 2) return null;
@@ -49,4 +49,4 @@ export function VersionSwitch({ task, versions: { thread_id, of, all, refusal } 
 }
 
 /** True if the versions differ in what was said, not only in what was answered. */
-export const areEdits = ({ of }: Versions): boolean => of.some(({ prompt }) => prompt !== of[0]!.prompt);
+export const areEdits = ({ of }: TurnVersions): boolean => of.some(({ prompt }) => prompt !== of[0]!.prompt);
