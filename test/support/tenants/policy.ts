@@ -103,7 +103,9 @@ const OPERATIONS: Record<keyof typeof RULES, string[]> = {
     ...['GET /api/threads/{id}/ui/messages', 'GET /api/threads/{id}/ui/{chat_id}/stream'],
     ...['POST', 'DELETE'].map((method) => `${method} /api/threads/{id}/tokens`),
     ...['GET', 'POST'].map((method) => `${method} /api/threads/{id}/messages`),
-    ...['GET', 'DELETE'].flatMap((method) => ['threads', 'tasks'].map((part) => `${method} /api/${part}/{id}/messages/{message_id}`)),
+    ...['GET', 'DELETE'].flatMap((method) =>
+      ['threads', 'tasks'].map((part) => `${method} /api/${part}/{id}/messages/{message_id}`),
+    ),
     ...['GET', 'POST'].flatMap((method) => ['items', 'runs'].map((part) => `${method} /api/datasets/{id}/${part}`)),
     ...['POST /api/datasets/{id}/items/import', 'DELETE /api/datasets/{id}/items/{item_id}'],
     ...['GET /api/datasets/{id}/runs/{run_id}', 'GET /api/datasets/{id}/runs/{run_id}/results'],
