@@ -76,10 +76,10 @@ export async function startRun(
   if (existing_run) return existing_run;
   const { key: owner, login: owner_login, access_token } = caller;
   const target = await resolveModel(services.store, model, caller);
-  const agent = target.agent ?? (await getExisting(services.store.agents, 'agent')(target.workflow.agent_id));
   const attachments = await services.attach(files, owner);
-  const workflow_id = target.workflow ? target.workflow.id : await createRunWorkflow(services.store, agent, { caller });
-  const placed = await place?.({ workflow_id, agent });
+  const workflow_id = target.workflow ? target.workflow.id : await createRunWorkflow(services.store, target.agent, { caller });
+  const getAgent = getExisting(services.store.agents, 'agent');
+  const placed = place && (await place({ workflow_id, agent: target.agent ?? (await getAgent(target.workflow.agent_id)) }));
   const task_id = reserved_id ?? uuid();
   const order = {
     ...asked,

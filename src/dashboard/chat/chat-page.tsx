@@ -61,7 +61,7 @@ function Screen({ screen, thread_id }: { screen: string; thread_id: string | nul
         {thread && (
           <Group gap="xs" className="note">
             {thread.pinned && <Pin size={13} aria-label="Pinned" />}
-            <Link to={`/agents/${thread.agent_id}`}>{thread.agent_name}</Link>
+            {thread.agent_id && <Link to={`/agents/${thread.agent_id}`}>{thread.agent_name}</Link>}
           </Group>
         )}
         {thread_id === null && <HomeChoice home={home} onChange={setHome} />}

@@ -17,7 +17,7 @@ export function useHome() {
   const [chosen, setChosen] = useState<Home | null>(() => fromAddress(query));
   const newest = useRead(threads.list, { query: { limit: 1 } }, { enabled: chosen === null });
   const agent_id = newest.data?.items[0]?.agent_id;
-  return [chosen ?? (agent_id === undefined ? null : { agent_id }), setChosen] as const;
+  return [chosen ?? (agent_id ? { agent_id } : null), setChosen] as const;
 }
 
 function fromAddress(query: URLSearchParams): Home | null {

@@ -176,7 +176,9 @@ export function pinDefinition(snapshot: Snapshot, overrides: AskedOfRun = {}): D
 /** Returns a snapshot whose agent has no tools. Its guards stay: a fork may give the run tools again. */
 const leaveOutTools = ({ agent, ...snapshot }: Snapshot): Snapshot => ({
   ...snapshot,
-  ...{ tools: [], mcp_servers: [], tools_left_out: [] },
+  tools: [],
+  mcp_servers: [],
+  tools_left_out: [],
   agent: { ...agent, builtin_tools: [], tool_definitions: [], required_mcp_servers: [] },
 });
 
