@@ -70,7 +70,7 @@ describe('a page with the token of a thread', () => {
       ...[`/api/threads/${thread_id}`, `/api/threads/${thread_id}/ui/messages`, `/api/tasks?thread_id=${thread_id}`],
       ...[`/api/tasks/${id}`, `/api/tasks/${id}/steps`, `/api/workflows/${workflow_id}/stream?task_id=${id}`],
     ];
-    expect(await Promise.all(paths.map((path) => statusOf(path, { token })))).toEqual([200, 200, 200, 200, 200, 200]);
+    expect(await Promise.all(paths.map((path) => statusOf(path, { token })))).toEqual([200, 200, 200, 200, 200, 200, 200]);
     const renamed = { token, method: 'PUT', body: { title: 'Sums' } };
     expect(await statusOf(`/api/threads/${thread_id}`, renamed)).toBe(200);
     const task = await here.alice.ok(here.alice.get(`/api/tasks/${id}`));
@@ -93,11 +93,12 @@ describe('a page with the token of a thread', () => {
     const pathsOf = ({ thread_id, workflow_id }: typeof own, { task_id, file }: typeof mine) => [
       ...[`/api/threads/${thread_id}`, `/api/tasks/${task_id}`, `/api/tasks?thread_id=${thread_id}`],
       ...[`/api/workflows/${workflow_id}/stream?task_id=${task_id}`, file, `/api/threads/${thread_id}/ui/messages`],
+      `/api/threads/${thread_id}/messages`,
     ];
     const askAll = async (paths: string[]) =>
       (await Promise.all(paths.map((path) => ask(path, { token })))).map(({ status }) => status);
-    expect(await askAll(pathsOf(own, mine))).toEqual([200, 200, 200, 200, 200, 200]);
-    expect(await askAll(pathsOf(other, foreign))).toEqual([403, 403, 403, 403, 403, 403]);
+    expect(await askAll(pathsOf(own, mine))).toEqual([200, 200, 200, 200, 200, 200, 200]);
+    expect(await askAll(pathsOf(other, foreign))).toEqual([403, 403, 403, 403, 403, 403, 403]);
     expect(await askAll(['/api/tasks', `/api/workflows/${own.workflow_id}/stream`, '/api/unknown', '/v1/models'])).toEqual([
       ...[403, 403, 403, 403],
     ]);

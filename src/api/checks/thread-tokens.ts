@@ -8,6 +8,10 @@ type Opened = 'thread' | 'task' | 'task_list' | 'stream' | 'file';
 /** The operations that a token of a thread opens, and what has to be of its thread. Every other one is refused. */
 export const OPEN_TO_THREAD_TOKENS: Readonly<Record<string, Opened>> = {
   get_thread: 'thread',
+  send_message: 'thread',
+  list_messages: 'thread',
+  get_message: 'thread',
+  withdraw_message: 'thread',
   update_thread: 'thread',
   send_ui_message: 'thread',
   resume_ui_message: 'thread',
