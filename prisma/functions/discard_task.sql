@@ -1,5 +1,5 @@
 -- Deletes a pending task that the engine never got, as if it had not been asked for. Returns the task that holds the lane then;
--- NULL when the lane is free, when the task stands beside it, or is not pending any more. Not if a message waits for it: that was accepted.
+-- NULL when the lane is free, when the task stands next to it, or is not pending any more. Not if a message waits for it: that was accepted.
 -- Locks: the thread and the workflow FOR NO KEY UPDATE, then the task, its events and the turns that follow it.
 CREATE OR REPLACE FUNCTION discard_task(p_task uuid) RETURNS uuid LANGUAGE plpgsql AS $$
 DECLARE

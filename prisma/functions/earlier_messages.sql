@@ -1,6 +1,6 @@
 -- Returns the messages of the turns before a task in its thread, oldest first: those that its model still reads. A summary that stands in
 -- turn n ends the walk there, so that a turn costs the same however long the conversation is. p_as_begun: as the
--- task read them at its beginning, before summaries of its own.
+-- task read them at its beginning, before its own summaries.
 -- Locks: nothing.
 CREATE OR REPLACE FUNCTION earlier_messages(p_task uuid, p_as_begun boolean) RETURNS json LANGUAGE sql STABLE AS $$
   WITH RECURSIVE turns AS (

@@ -1,4 +1,4 @@
--- Ends a task, once, and gives its lane to the next pending one, unless it stands beside the lane. Returns the task that holds the lane now if it is another
+-- Ends a task, once, and gives its lane to the next pending one, unless it stands next to the lane. Returns the task that holds the lane now if it is another
 -- one, the workflow, the last event's number, and the task as it ended: of the last two nothing when it had ended before, so that the
 -- caller opens the webhook's delivery once, in the same statement. p_outcome_unknown and p_not_called answer calls that are left open.
 -- Messages that wait for the task go to the next turn. If a person has stopped it, they are refused: stop means stop.
@@ -10,12 +10,12 @@ CREATE OR REPLACE FUNCTION end_task(p_task uuid, p_status text, p_error text, p_
   LANGUAGE plpgsql AS $$
 DECLARE
   in_thread uuid;
-  beside boolean;
+  beside_lane boolean;
   holder uuid;
   frees boolean;
   handed record;
 BEGIN
-  SELECT workflow_id, thread_id, beside_lane INTO told_workflow, in_thread, beside FROM tasks WHERE id = p_task;
+  SELECT t.workflow_id, t.thread_id, t.beside_lane INTO told_workflow, in_thread, beside_lane FROM tasks t WHERE t.id = p_task;
   PERFORM 1 FROM threads WHERE id = in_thread FOR NO KEY UPDATE;
   SELECT active_task_id INTO holder FROM workflows WHERE id = told_workflow FOR NO KEY UPDATE;
   IF in_thread IS NOT NULL THEN SELECT active_task_id INTO holder FROM threads WHERE id = in_thread; END IF;
@@ -37,7 +37,7 @@ BEGIN
       WHEN ended.halt_requested OR (p_status = 'halted' AND p_error_code IS NULL) THEN 'stopped'
       WHEN ended.fork_effects IN ('recorded', 'stub') THEN 'not_followed'
       END);
-    told_last := append_events(told_workflow, p_task, handed.told || p_events);
+    told_last := append_events(told_workflow, p_task, handed.reported || p_events);
     IF handed.begun IS NOT NULL THEN
       PERFORM append_events(told_workflow, handed.begun, (
         SELECT jsonb_build_array(jsonb_build_object('type', 'log',
@@ -51,7 +51,7 @@ BEGIN
     END IF;
     DELETE FROM budget_waits WHERE task_id = p_task;
   END IF;
-  IF beside AND NOT frees THEN
+  IF beside_lane AND NOT frees THEN
     UPDATE threads SET updated_at = now() WHERE id = in_thread;
     RETURN;
   END IF;

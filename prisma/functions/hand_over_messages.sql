@@ -3,7 +3,7 @@
 -- task that ends, and the others wait for it. p_refusal: why no turn is begun for them; NULL: one is. p_next is the lane's next task, and
 -- next_task the one after this. Returns the turn that was begun, and the events of the task that ends.
 -- Locks: thread_messages, and tasks that have not begun. The caller has locked the thread, the workflow and the task.
-CREATE OR REPLACE FUNCTION hand_over_messages(p_task uuid, p_next uuid, p_refusal text, OUT next_task uuid, OUT begun uuid, OUT told jsonb)
+CREATE OR REPLACE FUNCTION hand_over_messages(p_task uuid, p_next uuid, p_refusal text, OUT next_task uuid, OUT begun uuid, OUT reported jsonb)
   LANGUAGE plpgsql AS $$
 DECLARE
   at text := to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"');
@@ -12,7 +12,7 @@ DECLARE
   message thread_messages%ROWTYPE;
   target uuid;
 BEGIN
-  told := '[]';
+  reported := '[]';
   next_task := p_next;
   FOR message IN SELECT * FROM thread_messages WHERE task_id = p_task AND state = 'pending' ORDER BY number FOR NO KEY UPDATE LOOP
     IF over.id IS NULL THEN
@@ -27,7 +27,7 @@ BEGIN
     IF target IS NULL AND p_refusal IS NOT NULL THEN
       UPDATE thread_messages SET state = 'refused', reason = p_refusal, caller_token = NULL, caller_key_id = NULL, updated_at = now()
         WHERE id = message.id;
-      told := told || jsonb_build_object('type', 'log', 'timestamp', at, 'data',
+      reported := reported || jsonb_build_object('type', 'log', 'timestamp', at, 'data',
         jsonb_build_object('event', 'message_refused', 'detail', left(message.content, 200), 'message_id', message.id, 'reason', p_refusal));
       CONTINUE;
     END IF;
@@ -61,7 +61,7 @@ BEGIN
     INSERT INTO task_attachments (task_id, position, attachment_id)
       SELECT target, CASE WHEN target = message.id THEN f.place ELSE -(message.number * 100 + f.place) END, (f.file ->> 'id')::uuid
       FROM jsonb_array_elements(message.attachments) WITH ORDINALITY AS f (file, place);
-    told := told || jsonb_build_object('type', 'log', 'timestamp', at, 'data', jsonb_build_object('event', 'message_passed_on',
+    reported := reported || jsonb_build_object('type', 'log', 'timestamp', at, 'data', jsonb_build_object('event', 'message_passed_on',
       'detail', left(message.content, 200), 'message_id', message.id, 'task_id', target));
   END LOOP;
 END $$;

@@ -1,7 +1,7 @@
 -- Adds a completed turn that holds given messages to a thread, after the last one of its branch in use, and makes it the last one. Nothing
 -- ran: it has no events and no usage, and its workflow does not count it. p_turn has the columns of the task; the others have their
--- defaults. The `extra` of p_messages never goes to a model. Returns the number of the turn; NULL while a turn is in progress, or if there
--- is no such thread.
+-- defaults. The `extra` of p_messages never goes to a model. Returns the number of the turn; NULL while a turn is in progress, or if the
+-- thread does not exist.
 -- Locks: the thread FOR NO KEY UPDATE.
 CREATE OR REPLACE FUNCTION import_turn(p_turn jsonb, p_messages jsonb) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE

@@ -6,7 +6,7 @@ CREATE OR REPLACE FUNCTION take_messages(p_task uuid, p_step integer) RETURNS js
 DECLARE
   at text := to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"');
   place integer := 120000;
-  told jsonb := '[]';
+  reported jsonb := '[]';
   message record;
 BEGIN
   FOR message IN
@@ -17,9 +17,9 @@ BEGIN
         jsonb_strip_nulls(jsonb_build_object('message_id', message.id, 'attachments', message.attachments)));
     UPDATE thread_messages SET state = 'steered', step = p_step + 1, position = place, caller_token = NULL, caller_key_id = NULL,
       updated_at = now() WHERE id = message.id;
-    told := told || jsonb_build_object('type', 'message', 'timestamp', at, 'data', jsonb_build_object('role', 'user',
+    reported := reported || jsonb_build_object('type', 'message', 'timestamp', at, 'data', jsonb_build_object('role', 'user',
       'content', message.content, 'step', p_step + 1, 'kind', 'steer', 'message_id', message.id));
     place := place + 1;
   END LOOP;
-  RETURN told;
+  RETURN reported;
 END $$;

@@ -24,7 +24,7 @@ export const ForkRequest = z
       .default(false)
       .meta({
         description:
-          "The fork becomes a turn of the source run's thread, beside the source, and the head of the thread. False: it is in no thread, " +
+          "The fork becomes a turn of the source run's thread, next to the source, and the head of the thread. False: it is in no thread, " +
           'and reads the turns before the source run',
       }),
     changes: ForkChanges.optional(),

@@ -1,6 +1,6 @@
 import type { TASK_STATUSES } from './statuses.ts';
 
-/** A turn of a chat: a message of a person, and what became of it. */
+/** A turn of a chat: a message of a person, and its outcome. */
 export interface ChatTurn {
   id: string;
   prompt: string;
@@ -18,7 +18,7 @@ export interface ChatTurn {
 
 /**
  * Returns the id of the reply that a turn has in a chat. It differs from the turn's own, which is the id of the message, in the version
- * of the UUID only: 8, for a layout of one's own. So a reply sorts directly behind its message.
+ * of the UUID only: 8, for a custom layout. So a reply sorts directly behind its message.
  */
 export const toReplyId = (task_id: string): string => `${task_id.slice(0, 14)}8${task_id.slice(15)}`;
 

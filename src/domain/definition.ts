@@ -8,7 +8,7 @@ import type { RunGuards, ToolOrigin } from './tool-guards.ts';
 export interface Definition extends RunGuards {
   agent: { id: string; name: string; system_prompt: string };
   workflow: { id: string; title: string | null };
-  /** What the request that began the run told the model; absent: nothing. */
+  /** The instructions for the model of the request that began the run; absent: none. */
   instructions?: string;
   /** The model's name; null: the runtime's own default. */
   model: string | null;

@@ -19,7 +19,7 @@ interface ThreadTokenRights extends Authority {
 export interface Identity extends Principal {
   /** The service key that the token is; absent: the person's own access token. */
   service_key?: ServiceKeyRights;
-  /** The one thread that the token opens; absent: it is no token of a thread. */
+  /** The one thread that the token opens; absent: it is not the token of a thread. */
   thread_token?: ThreadTokenRights;
   /** True if the token is a browser session, which ends when the person signs out. */
   browser_session?: true;

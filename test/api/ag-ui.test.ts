@@ -105,7 +105,7 @@ describe('an AG-UI client on a thread', () => {
     expect(again).toMatchObject({ thread_turn: 1, forked_from: { task_id: first.id, effects } });
   });
 
-  it('tells the agent what the page knows, and is warned of what is not used', async () => {
+  it('gives the agent what the page knows, and is warned of what is not used', async () => {
     const pages = await pagesOfNew();
     here.model.script(says('Noted.'));
     const input = {

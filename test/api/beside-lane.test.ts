@@ -50,16 +50,16 @@ const end = async (id: string, status: 'completed' | 'halted' = 'completed') =>
 const threadOf = (id: string) => database.prisma.thread.findUnique({ where: { id } });
 const taskOf = (id: string) => database.prisma.task.findUnique({ where: { id } });
 const workflowOf = (id: string) => database.prisma.workflow.findUniqueOrThrow({ where: { id } });
-const beside = true as const;
+const beside_lane = true as const;
 
-describe('a turn beside its lane', () => {
+describe('a turn next to its lane', () => {
   it('holds its own lane at once, follows the turn that it names, and becomes the head; the lane stays as it is', async () => {
     const { accept, begin, tasks } = await createLane();
     const thread_id = await begin();
     const waits = await accept({ thread_id });
     const [left, right] = [
-      await accept({ thread_id, follows: { task_id: thread_id, turn: 1 }, beside }),
-      await accept({ thread_id, follows: { task_id: thread_id, turn: 1 }, beside }),
+      await accept({ thread_id, follows: { task_id: thread_id, turn: 1 }, beside_lane }),
+      await accept({ thread_id, follows: { task_id: thread_id, turn: 1 }, beside_lane }),
     ];
     expect([waits.holder, left.holder, right.holder]).toEqual([thread_id, left.id, right.id]);
     expect(await tasks.holder(left.id)).toBe(left.id);
@@ -71,11 +71,11 @@ describe('a turn beside its lane', () => {
   it('is not the next one in the lane, and ends without giving the lane to another', async () => {
     const { accept, begin } = await createLane();
     const thread_id = await begin();
-    const aside = await accept({ thread_id, beside });
+    const aside = await accept({ thread_id, beside_lane });
     const waits = await accept({ thread_id });
     expect(await end(aside.id)).toBeNull();
     expect(await threadOf(thread_id)).toMatchObject({ active_task_id: thread_id });
-    const other = await accept({ thread_id, beside });
+    const other = await accept({ thread_id, beside_lane });
     expect(await end(thread_id)).toBe(waits.id);
     expect(await end(waits.id)).toBeNull();
     expect(await threadOf(thread_id)).toMatchObject({ active_task_id: null });
@@ -85,7 +85,7 @@ describe('a turn beside its lane', () => {
   it('may begin a thread, whose lane is free', async () => {
     const { accept } = await createLane();
     const id = uuid();
-    expect((await accept({ thread_id: id, is_new: true, beside }, 'interrupt', id)).holder).toBe(id);
+    expect((await accept({ thread_id: id, is_new: true, beside_lane }, 'interrupt', id)).holder).toBe(id);
     expect(await threadOf(id)).toMatchObject({ active_task_id: null, head_task_id: id, newest_interrupt: 0 });
     const next = await accept({ thread_id: id });
     expect(next.holder).toBe(next.id);
@@ -96,8 +96,8 @@ describe('a turn beside its lane', () => {
     const thread_id = await begin();
     const urgent = await accept({ thread_id }, 'interrupt');
     expect((await accept({ thread_id }, 'reject')).holder).toBeNull();
-    const calm = await accept({ thread_id, beside }, 'reject');
-    const loud = await accept({ thread_id, beside }, 'interrupt');
+    const calm = await accept({ thread_id, beside_lane }, 'reject');
+    const loud = await accept({ thread_id, beside_lane }, 'interrupt');
     expect([calm.holder, loud.holder]).toEqual([calm.id, loud.id]);
     expect((await threadOf(thread_id))!.newest_interrupt).toBe(2);
     const newer = await accept({ thread_id }, 'interrupt');
@@ -109,11 +109,11 @@ describe('a turn beside its lane', () => {
     const { accept, begin, tasks } = await createLane();
     const thread_id = await begin();
     const urgent = await accept({ thread_id }, 'interrupt');
-    const aside = await accept({ thread_id, follows: { task_id: thread_id, turn: 1 }, beside }, 'interrupt');
+    const aside = await accept({ thread_id, follows: { task_id: thread_id, turn: 1 }, beside_lane }, 'interrupt');
     expect(await tasks.discard(aside.id, new Date())).toBeNull();
     expect(await taskOf(aside.id)).toBeNull();
     expect(await threadOf(thread_id)).toMatchObject({ active_task_id: thread_id, head_task_id: thread_id, newest_interrupt: 2 });
-    await accept({ thread_id, beside }, 'interrupt');
+    await accept({ thread_id, beside_lane }, 'interrupt');
     expect(await tasks.discard(urgent.id, new Date())).toBe(thread_id);
     expect(await threadOf(thread_id)).toMatchObject({ newest_interrupt: 0 });
   });
@@ -122,14 +122,14 @@ describe('a turn beside its lane', () => {
     const { accept, begin } = await createLane();
     const thread_id = await begin();
     await end(thread_id);
-    await accept({ thread_id, beside });
+    await accept({ thread_id, beside_lane });
     expect(await threadOf(thread_id)).toMatchObject({ active_task_id: null });
   });
 
   it('keeps its thread from being deleted or forgotten while it is in progress', async () => {
     const { accept, begin } = await createLane();
     const thread_id = await begin();
-    const aside = await accept({ thread_id, beside });
+    const aside = await accept({ thread_id, beside_lane });
     await end(thread_id);
     await expect(threadStore(database).remove(thread_id)).rejects.toMatchObject({ code: 'thread_running' });
     const later = new Date(Date.now() + 86_400_000);
@@ -142,7 +142,7 @@ describe('a turn beside its lane', () => {
   it('that is resumed after a restore does not wait for the lane', async () => {
     const { accept, begin, workflow_id } = await createLane();
     const thread_id = await begin();
-    const aside = await accept({ thread_id, beside });
+    const aside = await accept({ thread_id, beside_lane });
     await database.prisma.task.update({
       where: { id: aside.id },
       data: { status: 'waiting', record_behind: 'the call 1-1', behind_run_id: 'r' },
@@ -153,18 +153,18 @@ describe('a turn beside its lane', () => {
   });
 });
 
-describe('a task beside the lane of its workflow', () => {
+describe('a task next to the lane of its workflow', () => {
   it('leaves the lane and the state of the workflow as they are, from its beginning to its end', async () => {
     const { accept, tasks, workflow_id } = await createLane();
     const idle = { active_task_id: null, status: 'active', newest_interrupt: 0 };
-    const aside = await accept({ thread_id: null, beside }, 'interrupt');
+    const aside = await accept({ thread_id: null, beside_lane }, 'interrupt');
     expect(await workflowOf(workflow_id)).toMatchObject({ ...idle, task_count: 1, last_task_id: aside.id });
     const single = await accept();
     expect([aside.holder, single.holder]).toEqual([aside.id, single.id]);
     expect(await end(aside.id)).toBeNull();
     expect(await workflowOf(workflow_id)).toMatchObject({ active_task_id: single.id, status: 'running' });
     expect(await end(single.id)).toBeNull();
-    const withdrawn = await accept({ thread_id: null, beside });
+    const withdrawn = await accept({ thread_id: null, beside_lane });
     await database.prisma.workflow.update({ where: { id: workflow_id }, data: { status: 'failed' } });
     expect(await tasks.discard(withdrawn.id, new Date())).toBeNull();
     expect(await workflowOf(workflow_id)).toMatchObject({ status: 'failed', task_count: 2, last_task_id: single.id });
@@ -172,7 +172,7 @@ describe('a task beside the lane of its workflow', () => {
 
   it('is left alone when lanes are settled or taken, and ends with the rest when the workflow is switched off', async () => {
     const { accept, tasks, workflow_id } = await createLane();
-    const aside = await accept({ thread_id: null, beside });
+    const aside = await accept({ thread_id: null, beside_lane });
     await tasks.settleLanes();
     expect(await tasks.takeLanes(workflow_id)).toEqual([]);
     expect(await workflowOf(workflow_id)).toMatchObject({ active_task_id: null, status: 'active' });
@@ -182,7 +182,7 @@ describe('a task beside the lane of its workflow', () => {
 
   it('keeps its workflow from being deleted while it is in progress', async () => {
     const { accept, workflow_id } = await createLane();
-    const aside = await accept({ thread_id: null, beside });
+    const aside = await accept({ thread_id: null, beside_lane });
     const remove = () => rows<{ id: string }>(database.pool, removeWorkflow({ id: workflow_id }));
     expect(await remove()).toEqual([]);
     await end(aside.id, 'halted');

@@ -85,7 +85,7 @@ describe('a chat message is a run', () => {
 });
 
 describe('the stream of a reply', () => {
-  it('is the same for whoever reads it later, from any event on', async () => {
+  it('is the same for anyone who reads it later, from any event on', async () => {
     const agent_id = await agent();
     here.model.script(call('One two three.'), says('Four five six seven.', { pause_ms: 60 }));
     const events = await ask(agent_id, { message: 'Count.' });
@@ -139,7 +139,7 @@ describe('the stream of a reply', () => {
   });
 });
 
-it('a thread of a workflow is no chat session, and a thread with an agent is one', async () => {
+it('a thread of a workflow is not a chat session, and a thread with an agent is one', async () => {
   const agent_id = await agent();
   const workflow = await here.alice.ok(here.alice.post('/api/workflows', { agent_id, remember: 'thread' }), 201);
   const of_workflow = await here.alice.ok(here.alice.post('/api/threads', { workflow_id: workflow.id }), 201);
@@ -153,7 +153,7 @@ it('a thread of a workflow is no chat session, and a thread with an agent is one
   expect(await read(sessionPath(agent_id, events))).toMatchObject({ title: 'Hi there.', message_count: 2 });
 });
 
-it('an agent is deleted with its chats, whoever has them, and their replies are halted', async () => {
+it('an agent is deleted with the chats of every person, and their replies are halted', async () => {
   const agent_id = await agent();
   here.model.script(says('Hello, Bob.'));
   await here.bob.post(chatPath(agent_id), { message: 'Hi.' });

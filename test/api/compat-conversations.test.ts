@@ -102,7 +102,7 @@ describe('previous_response_id', () => {
     const model = await here.workflow();
     here.model.script(says('One.'), ...Array.from({ length: 20 }, () => says('Two.')));
     const first = await alice.responses.create({ model, input: 'Begin.' });
-    const next = () => alice.responses.create({ model, input: 'Go on.', previous_response_id: first.id });
+    const next = () => alice.responses.create({ model, input: 'Continue.', previous_response_id: first.id });
     const answers = await Promise.all(Array.from({ length: 20 }, next));
     expect(answers.map(({ output_text }) => output_text)).toEqual(answers.map(() => 'Two.'));
   });

@@ -206,11 +206,11 @@ describe('a conversation', () => {
     await alice.conversations.delete(id);
     expect((await alice.responses.retrieve(running.id)).status).toBe('in_progress');
     expect((await alice.responses.cancel(running.id)).status).toBe('cancelled');
-    await alice.responses.create({ model, previous_response_id: first.id, input: 'Go on.' });
+    await alice.responses.create({ model, previous_response_id: first.id, input: 'Continue.' });
     expect(
       lastMessages()
         .slice(1)
         .map(({ content }) => content),
-    ).toEqual(['First.', 'One.', 'Go on.']);
+    ).toEqual(['First.', 'One.', 'Continue.']);
   });
 });

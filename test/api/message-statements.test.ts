@@ -101,7 +101,7 @@ describe('the messages that wait for a turn when it ends', () => {
   it.each<[string, Status, string | null, boolean]>([
     ['halted by a person', 'halted', null, false],
     ['complete although a person had asked to halt it', 'completed', null, true],
-  ])('are refused if it is %s, and turns that wait go on', async (_, status, code, halt_requested) => {
+  ])('are refused if it is %s, and turns that wait follow', async (_, status, code, halt_requested) => {
     const { first, steer, turn, tasks, messages } = await busyThread();
     const two = await steer('two');
     if (halt_requested) await tasks.noteHalt(first);

@@ -56,7 +56,7 @@ async function conversations() {
       const created = await write({ task_id: id, place: { thread_id } }, on_busy);
       return created && id;
     },
-    /** Accepts a fork of a turn at its first step, with another prompt, as a turn beside it. */
+    /** Accepts a fork of a turn at its first step, with another prompt, as a turn next to it. */
     fork: async ({ thread_id, source }: AskedFork) => {
       const id = randomUUID();
       const seed = { task_id: source.id, step: 1, effects: 'live', definition_hash: null, changes: [], turns: 0, is_copy: false };

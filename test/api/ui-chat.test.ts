@@ -327,7 +327,7 @@ describe('the doors of a thread', () => {
     expect(await statusesOf(thread_id)).toEqual([403, 403, 403, 403, 403, 403]);
     expect(await statusesOf(uuid())).toEqual([404, 404, 404, 404, 404, 404]);
     expect(await turnsOf(thread_id)).toMatchObject([{ status: 'waiting' }]);
-    // A second person decides about nothing of it in a thread of their own either; nor does its owner through another thread.
+    // A second person decides about nothing of it in their own thread either; nor does its owner through another thread.
     const own = await here.bob.ok(here.bob.post('/api/threads', { agent_id: await here.agent() }), 201);
     const answered = { ...page.lastMessage!, parts: page.lastMessage!.parts.map((part) => answer(part)) };
     const decide = { messages: [answered], messageId: answered.id };

@@ -96,7 +96,7 @@ describeInBrowser('a message to a turn that works', () => {
     await said(page, 'A beginning');
   });
 
-  it('is not taken if the turn is stopped, which says why', async ({ page }) => {
+  it('is not taken if the turn is stopped, and the page states the reason', async ({ page }) => {
     here.model.script(hangs('A beginning'));
     await open(page);
     await say(page, 'Talk.');

@@ -10,7 +10,7 @@ export interface SentMessage {
   when_busy: string;
   /** The ids that repetitions with the same key were answered. */
   others: string[];
-  /** The author withdrew it, and was told so. */
+  /** The author withdrew it, and the answer confirmed that. */
   withdrawn: boolean;
 }
 

@@ -185,7 +185,7 @@ async function beginConversation(talk: Talk, { client, random, number }: Sender)
   return conversation;
 }
 
-/** Waits until nothing is in progress; what does not settle is a violation of its own. */
+/** Waits until nothing is in progress; what does not settle is a separate violation. */
 async function settle({ installation }: Talk): Promise<void> {
   const database = new pg.Client(installation.database_url);
   await database.connect();

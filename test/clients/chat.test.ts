@@ -332,7 +332,7 @@ describe('perdura chat in a terminal', () => {
         ['> ', CTRL_C],
       ],
     );
-    // The terminal may hear of the end of the turn before or after it sends the message.
+    // The terminal may learn that the turn has ended before or after it sends the message.
     const shown = screen.slice(1, -1).filter((line) => !line.includes('↳'));
     expect(shown).toEqual(['> Go.', 'Half', '> And then?', 'whole.', 'Second.']);
     expect((await turnsOf(threadOf(screen.at(-1)!))).map(({ prompt }) => prompt)).toEqual(['Go.', 'And then?']);
@@ -503,7 +503,7 @@ describe('perdura steer', () => {
     here.model.script(hangs('Half'));
     const task_id = await here.prompt(workflow_id, 'Count.');
     await here.events(task_id, { enough: ({ type }) => type === 'message_delta' });
-    const waiting = perdura(['steer', task_id, 'Go on.', '--wait']);
+    const waiting = perdura(['steer', task_id, 'Continue.', '--wait']);
     await vi.waitUntil(
       async () => (await here.sql('SELECT 1 FROM thread_messages WHERE task_id = $1', task_id)).length === 1,
       30_000,

@@ -13,7 +13,7 @@ const TERMINAL = 'import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.sp
 /** A text that appears on the screen, and what the person types then. */
 export type Step = [appears: string, types: string | (() => Promise<string>)];
 
-/** Runs commands of `perdura` as their users do, in a folder and with a login of its own. */
+/** Runs commands of `perdura` as their users do, in a folder, with a separate login. */
 export function commandLine(folder: string) {
   const env = { ...baseEnv(), TZ: 'UTC', XDG_CONFIG_HOME: join(folder, 'config'), PERDURA_HOME: join(folder, 'home') };
   const start = ([program = '', ...args]: string[], more: Record<string, string> = {}) =>

@@ -48,7 +48,7 @@ async function conversation() {
 }
 
 describe('a fork in the thread of its source', () => {
-  it('at step 1 with a prompt edits a message: it stands beside the turn, is the head, and the next prompt follows it', async () => {
+  it('at step 1 with a prompt edits a message: it stands next to the turn, is the head, and the next prompt follows it', async () => {
     const { workflow_id, thread_id, first, second } = await conversation();
     here.model.script(says('Seven.'), says('Eleven.'));
     const edited = await branch(second.id, { prompt: 'One above five?' });
@@ -123,7 +123,7 @@ describe('a fork in the thread of its source', () => {
     const alone = await say(await here.workflow(), 'x');
     const refused = await fork(alone.id, {});
     expect(refused.body).toMatchObject({
-      ...{ status: 422, errors: [{ path: 'in_thread', message: 'This run is no turn of a thread; leave out `in_thread`' }] },
+      ...{ status: 422, errors: [{ path: 'in_thread', message: 'This run is not a turn of a thread; leave out `in_thread`' }] },
     });
     expect(await branch(second.id, { in_thread: false })).toMatchObject({ thread_id: null, thread_turn: 2 });
     expect(await headOf(thread_id)).toBe(second.id);

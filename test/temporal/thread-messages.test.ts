@@ -315,7 +315,7 @@ describe('a message that steers', () => {
   });
 });
 
-it('a message that forks is read by a turn beside the one in progress, which becomes the branch in use', async () => {
+it('a message that forks is read by a turn next to the one in progress, which becomes the branch in use', async () => {
   const { id, first, finish } = await busyThread();
   here.model.script(says('Eleven.'), says('Twelve.'));
   const forked = await send(id, 'Or five and six?', { when_busy: 'fork' });
@@ -383,7 +383,7 @@ it('a run that hangs keeps a message until it is stopped', async () => {
   here.model.script(hangs('Half'));
   const first = await send(id, 'Two and three?');
   await until('its model is asked', async () => here.model.requests.length > before);
-  const steer = await send(id, 'Go on.', { when_busy: 'steer' });
+  const steer = await send(id, 'Continue.', { when_busy: 'steer' });
   expect(await receipt(id, steer.id)).toMatchObject({ state: 'pending' });
   await stop(first.id);
   await here.ended(first.id);

@@ -22,7 +22,7 @@ CREATE OR REPLACE FUNCTION take_messages(p_task uuid, p_step integer) RETURNS js
 DECLARE
   at text := to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"');
   place integer := 120000;
-  told jsonb := '[]';
+  reported jsonb := '[]';
   message record;
 BEGIN
   FOR message IN
@@ -33,11 +33,11 @@ BEGIN
         jsonb_strip_nulls(jsonb_build_object('message_id', message.id, 'attachments', message.attachments)));
     UPDATE thread_messages SET state = 'steered', step = p_step + 1, position = place, caller_token = NULL, caller_key_id = NULL,
       updated_at = now() WHERE id = message.id;
-    told := told || jsonb_build_object('type', 'message', 'timestamp', at, 'data', jsonb_build_object('role', 'user',
+    reported := reported || jsonb_build_object('type', 'message', 'timestamp', at, 'data', jsonb_build_object('role', 'user',
       'content', message.content, 'step', p_step + 1, 'kind', 'steer', 'message_id', message.id));
     place := place + 1;
   END LOOP;
-  RETURN told;
+  RETURN reported;
 END $$;
 
 -- Hands the messages that wait for a task which ends to the turn that follows, so that none waits for a task that has ended. The turn that
@@ -45,7 +45,7 @@ END $$;
 -- task that ends, and the others wait for it. p_refusal: why no turn is begun for them; NULL: one is. p_next is the lane's next task, and
 -- next_task the one after this. Returns the turn that was begun, and the events of the task that ends.
 -- Locks: thread_messages, and tasks that have not begun. The caller has locked the thread, the workflow and the task.
-CREATE OR REPLACE FUNCTION hand_over_messages(p_task uuid, p_next uuid, p_refusal text, OUT next_task uuid, OUT begun uuid, OUT told jsonb)
+CREATE OR REPLACE FUNCTION hand_over_messages(p_task uuid, p_next uuid, p_refusal text, OUT next_task uuid, OUT begun uuid, OUT reported jsonb)
   LANGUAGE plpgsql AS $$
 DECLARE
   at text := to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"');
@@ -54,7 +54,7 @@ DECLARE
   message thread_messages%ROWTYPE;
   target uuid;
 BEGIN
-  told := '[]';
+  reported := '[]';
   next_task := p_next;
   FOR message IN SELECT * FROM thread_messages WHERE task_id = p_task AND state = 'pending' ORDER BY number FOR NO KEY UPDATE LOOP
     IF over.id IS NULL THEN
@@ -69,7 +69,7 @@ BEGIN
     IF target IS NULL AND p_refusal IS NOT NULL THEN
       UPDATE thread_messages SET state = 'refused', reason = p_refusal, caller_token = NULL, caller_key_id = NULL, updated_at = now()
         WHERE id = message.id;
-      told := told || jsonb_build_object('type', 'log', 'timestamp', at, 'data',
+      reported := reported || jsonb_build_object('type', 'log', 'timestamp', at, 'data',
         jsonb_build_object('event', 'message_refused', 'detail', left(message.content, 200), 'message_id', message.id, 'reason', p_refusal));
       CONTINUE;
     END IF;
@@ -103,7 +103,7 @@ BEGIN
     INSERT INTO task_attachments (task_id, position, attachment_id)
       SELECT target, CASE WHEN target = message.id THEN f.place ELSE -(message.number * 100 + f.place) END, (f.file ->> 'id')::uuid
       FROM jsonb_array_elements(message.attachments) WITH ORDINALITY AS f (file, place);
-    told := told || jsonb_build_object('type', 'log', 'timestamp', at, 'data', jsonb_build_object('event', 'message_passed_on',
+    reported := reported || jsonb_build_object('type', 'log', 'timestamp', at, 'data', jsonb_build_object('event', 'message_passed_on',
       'detail', left(message.content, 200), 'message_id', message.id, 'task_id', target));
   END LOOP;
 END $$;
@@ -116,7 +116,7 @@ CREATE OR REPLACE FUNCTION covered_turn(p_task uuid) RETURNS integer LANGUAGE sq
 $$;
 
 -- Deletes a pending task that the engine never got, as if it had not been asked for. Returns the task that holds the lane then;
--- NULL when the lane is free, when the task stands beside it, or is not pending any more. Not if a message waits for it: that was accepted.
+-- NULL when the lane is free, when the task stands next to it, or is not pending any more. Not if a message waits for it: that was accepted.
 -- Locks: the thread and the workflow FOR NO KEY UPDATE, then the task, its events and the turns that follow it.
 CREATE OR REPLACE FUNCTION discard_task(p_task uuid) RETURNS uuid LANGUAGE plpgsql AS $$
 DECLARE
@@ -174,7 +174,7 @@ END $$;
 
 -- Returns the messages of the turns before a task in its thread, oldest first: those that its model still reads. A summary that stands in
 -- turn n ends the walk there, so that a turn costs the same however long the conversation is. p_as_begun: as the
--- task read them at its beginning, before summaries of its own.
+-- task read them at its beginning, before its own summaries.
 -- Locks: nothing.
 CREATE OR REPLACE FUNCTION earlier_messages(p_task uuid, p_as_begun boolean) RETURNS json LANGUAGE sql STABLE AS $$
   WITH RECURSIVE turns AS (
@@ -191,7 +191,7 @@ CREATE OR REPLACE FUNCTION earlier_messages(p_task uuid, p_as_begun boolean) RET
     WHERE e.id <> p_task AND NOT m.omitted
 $$;
 
--- Ends a task, once, and gives its lane to the next pending one, unless it stands beside the lane. Returns the task that holds the lane now if it is another
+-- Ends a task, once, and gives its lane to the next pending one, unless it stands next to the lane. Returns the task that holds the lane now if it is another
 -- one, the workflow, the last event's number, and the task as it ended: of the last two nothing when it had ended before, so that the
 -- caller opens the webhook's delivery once, in the same statement. p_outcome_unknown and p_not_called answer calls that are left open.
 -- Messages that wait for the task go to the next turn. If a person has stopped it, they are refused: stop means stop.
@@ -203,12 +203,12 @@ CREATE OR REPLACE FUNCTION end_task(p_task uuid, p_status text, p_error text, p_
   LANGUAGE plpgsql AS $$
 DECLARE
   in_thread uuid;
-  beside boolean;
+  beside_lane boolean;
   holder uuid;
   frees boolean;
   handed record;
 BEGIN
-  SELECT workflow_id, thread_id, beside_lane INTO told_workflow, in_thread, beside FROM tasks WHERE id = p_task;
+  SELECT t.workflow_id, t.thread_id, t.beside_lane INTO told_workflow, in_thread, beside_lane FROM tasks t WHERE t.id = p_task;
   PERFORM 1 FROM threads WHERE id = in_thread FOR NO KEY UPDATE;
   SELECT active_task_id INTO holder FROM workflows WHERE id = told_workflow FOR NO KEY UPDATE;
   IF in_thread IS NOT NULL THEN SELECT active_task_id INTO holder FROM threads WHERE id = in_thread; END IF;
@@ -230,7 +230,7 @@ BEGIN
       WHEN ended.halt_requested OR (p_status = 'halted' AND p_error_code IS NULL) THEN 'stopped'
       WHEN ended.fork_effects IN ('recorded', 'stub') THEN 'not_followed'
       END);
-    told_last := append_events(told_workflow, p_task, handed.told || p_events);
+    told_last := append_events(told_workflow, p_task, handed.reported || p_events);
     IF handed.begun IS NOT NULL THEN
       PERFORM append_events(told_workflow, handed.begun, (
         SELECT jsonb_build_array(jsonb_build_object('type', 'log',
@@ -244,7 +244,7 @@ BEGIN
     END IF;
     DELETE FROM budget_waits WHERE task_id = p_task;
   END IF;
-  IF beside AND NOT frees THEN
+  IF beside_lane AND NOT frees THEN
     UPDATE threads SET updated_at = now() WHERE id = in_thread;
     RETURN;
   END IF;
@@ -275,8 +275,8 @@ $$;
 
 -- Adds a completed turn that holds given messages to a thread, after the last one of its branch in use, and makes it the last one. Nothing
 -- ran: it has no events and no usage, and its workflow does not count it. p_turn has the columns of the task; the others have their
--- defaults. The `extra` of p_messages never goes to a model. Returns the number of the turn; NULL while a turn is in progress, or if there
--- is no such thread.
+-- defaults. The `extra` of p_messages never goes to a model. Returns the number of the turn; NULL while a turn is in progress, or if the
+-- thread does not exist.
 -- Locks: the thread FOR NO KEY UPDATE.
 CREATE OR REPLACE FUNCTION import_turn(p_turn jsonb, p_messages jsonb) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE

@@ -67,7 +67,7 @@ async function loadOpenCalls({ store }: CompatServices, { task_id }: CompatRun, 
 export interface CallOutput {
   call_id: string;
   output: string;
-  /** True if the client could not execute the call; `output` says why. Absent: false. */
+  /** True if the client could not execute the call; `output` is the reason. Absent: false. */
   failed?: boolean;
 }
 

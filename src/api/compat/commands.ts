@@ -32,7 +32,7 @@ export type FrontEndCommand =
       answer_before: string | null;
       /** Tools that the client executes. */
       client_tools?: ToolSpec[] | undefined;
-      /** What the page tells the agent besides the message. */
+      /** What the page sends for the agent besides the message. */
       context?: readonly { description: string; value: string }[] | undefined;
     }
   /** Answer again. `message_id` is the answer, or the message that it answers; null: the last answer of the thread. */

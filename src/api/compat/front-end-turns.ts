@@ -136,7 +136,7 @@ export function createFrontEndTurns(services: CompatServices) {
       } else await decisions.decide(call, toDecision(answer), caller);
     } catch (error) {
       // A page that lost its connection sends the same again: what has been decided that way stays.
-      if (!isUnasked(error) || !(await wasGiven(answer, task_id))) throw error;
+      if (!isNothingAsked(error) || !(await wasGiven(answer, task_id))) throw error;
     }
   }
 
@@ -178,10 +178,10 @@ const toDecision = (answer: Extract<CallAnswer, { kind: 'approval' | 'reconcilia
   };
 };
 
-const UNASKED = [NOTHING_TO_DECIDE, 'nothing_to_answer'];
-const isUnasked = (error: unknown) => error instanceof AppError && UNASKED.includes(error.code ?? '');
+const NOTHING_ASKED = [NOTHING_TO_DECIDE, 'nothing_to_answer'];
+const isNothingAsked = (error: unknown) => error instanceof AppError && NOTHING_ASKED.includes(error.code ?? '');
 
-/** Returns the text of a message, followed by what the page tells the agent besides. */
+/** Returns the text of a message, followed by what the page sends for the agent besides. */
 const toPrompt = ({ message: { text }, context = [] }: Message): string =>
   [text, ...context.map(({ description, value }) => `<context name=${JSON.stringify(description)}>\n${value}\n</context>`)]
     .filter((part) => part !== '')

@@ -40,7 +40,7 @@ export interface CompatRun {
 export type Place = (target: {
   workflow_id: string;
   agent: { id: string; name: string };
-}) => Promise<Pick<PromptOrder, 'thread_id' | 'follows' | 'beside' | 'in_conversation'>>;
+}) => Promise<Pick<PromptOrder, 'thread_id' | 'follows' | 'beside_lane' | 'in_conversation'>>;
 
 export interface RunOrder extends ToolChoices {
   model: string;
@@ -51,7 +51,7 @@ export interface RunOrder extends ToolChoices {
   files?: readonly AskedFile[] | undefined;
   /** Takes its place in a conversation; absent: it has none. */
   place?: Place | undefined;
-  /** What the model is told for this run, after the agent's system prompt. */
+  /** Instructions for the model in this run, after the agent's system prompt. */
   instructions?: string | undefined;
   reasoning_effort?: string | null | undefined;
   /** The settings of the model calls, instead of the workflow's own. */

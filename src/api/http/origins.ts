@@ -20,7 +20,7 @@ export const allowOrigins =
   async ({ headers: { origin }, url }) => {
     if (origin === undefined) return false;
     if (cors_origins.includes(origin)) return true;
-    // Without an answer of the database the request itself fails, and says why.
+    // Without an answer of the database the request itself fails, with the reason.
     return OPEN_TO_TOKENS.test(url) && (await knowsOrigin(origin).catch(() => false));
   };
 

@@ -1515,7 +1515,7 @@ export type ForkRequest = {
   /** `recorded`: a call that the source run also made, at this step or later, gets the recorded result; any other `write` call is refused, and any other call is executed. `stub`: no tool is called. `live`: every call is executed */
   effects?: 'recorded' | 'stub' | 'live';
   on_busy?: 'enqueue' | 'reject' | 'interrupt';
-  /** The fork becomes a turn of the source run's thread, beside the source, and the head of the thread. False: it is in no thread, and reads the turns before the source run */
+  /** The fork becomes a turn of the source run's thread, next to the source, and the head of the thread. False: it is in no thread, and reads the turns before the source run */
   in_thread?: boolean;
   changes?: ForkChanges;
 };

@@ -11,7 +11,7 @@ const KINDS = [
   { value: 'workflow', label: 'Workflow' },
 ];
 
-/** Whom a new conversation is with: what the address names, what was chosen, or else the agent of the newest conversation. */
+/** The agent or workflow of a new conversation: what the address names, what was chosen, or else the agent of the newest conversation. */
 export function useHome() {
   const [query] = useSearchParams();
   const [chosen, setChosen] = useState<Home | null>(() => fromAddress(query));

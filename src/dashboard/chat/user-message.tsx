@@ -64,7 +64,7 @@ function Edit({ task, close }: { task: Task; close(): void }) {
       <Stack gap="xs">
         <Textarea
           label="Edit your message"
-          description="The conversation goes on from here. The version before stays, with its answers."
+          description="The conversation continues from here. The version before stays, with its answers."
           autosize
           minRows={2}
           maxRows={16}

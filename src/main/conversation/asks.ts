@@ -16,7 +16,7 @@ export type Asks = ReturnType<typeof createAsks>;
 /** Keeps what the turn in progress asks, and shows one of it at a time. */
 export function createAsks({ client, screen, onChange }: Asking) {
   let waiting: Ask[] = [];
-  /** The one that the person sees. A line that was begun before it was shown is no answer. */
+  /** The one that the person sees. A line that was begun before it was shown is not an answer. */
   let shown: Ask | null = null;
   const settled = new Set<string>();
   const showNext = () => {

@@ -90,7 +90,7 @@ async function findNextTurn({ client, open, shown, output }: TerminalChat): Prom
   return null;
 }
 
-/** Formats what became of a message. */
+/** Formats the state of a message. */
 export function formatReceipt({ state, task_id, step, reason }: Receipt): string {
   switch (state) {
     case 'pending':

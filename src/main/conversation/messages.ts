@@ -1,14 +1,14 @@
 import type { MessageReceipt, PerduraClient, PromptAccepted } from '../../client/index.ts';
 import { pause } from '../../client/pause.ts';
 
-/** What became of a message. While it is `pending`, no run has read it. */
+/** The state of a message. While it is `pending`, no run has read it. */
 export type Receipt = Pick<MessageReceipt, 'id' | 'thread_id' | 'state' | 'task_id' | 'step' | 'reason'>;
 
 export interface NewMessage {
   message: string;
   /** The ids of uploaded files. */
   attachments: string[];
-  /** What becomes of it while a turn is in progress. */
+  /** What happens to it while a turn is in progress. */
   when_busy: 'enqueue' | 'steer';
 }
 

@@ -14,7 +14,7 @@ interface NewThreadToken {
   expires_at: Date;
 }
 
-/** What a presented token opens, and for whom. */
+/** What a presented token opens, and the person it acts for. */
 export interface KnownThreadToken {
   thread_id: string;
   owner: string;

@@ -13,7 +13,7 @@ export interface TurnPlace {
   /** The turn that it follows, and its number; task null and 0: it is a first one. Absent: the last of the branch in use. */
   follows?: { task_id: string | null; turn: number } | undefined;
   /** True if it takes no lane and waits for none: it runs next to the turns of its thread, and to the other runs of its workflow. */
-  beside?: true | undefined;
+  beside_lane?: true | undefined;
   /** True if it continues the thread as a conversation of /v1, which has it once it has completed. */
   in_conversation?: true | undefined;
 }

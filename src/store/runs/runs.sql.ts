@@ -188,8 +188,8 @@ export const writeReply = statement(
       WHERE (SELECT is_whole FROM streamed)
         AND task_id = :task_id AND step = :step AND attempts = :attempt AND ended_at IS NULL AND EXISTS (SELECT 1 FROM live) RETURNING 1),
     taken AS MATERIALIZED (
-      SELECT CASE WHEN :response::jsonb IS NULL THEN '[]' ELSE take_messages(:task_id, :step) END AS told FROM claim),
-    final AS MATERIALIZED (SELECT CASE WHEN told = '[]' THEN :response::jsonb END AS response FROM taken),
+      SELECT CASE WHEN :response::jsonb IS NULL THEN '[]' ELSE take_messages(:task_id, :step) END AS reported FROM claim),
+    final AS MATERIALIZED (SELECT CASE WHEN reported = '[]' THEN :response::jsonb END AS response FROM taken),
     run AS (
       UPDATE tasks SET ${SPENT_BY_TASK}, model = coalesce(tasks.model, :model), cursor = :cursor::jsonb,
         response = coalesce((SELECT final.response FROM final), tasks.response),
@@ -201,7 +201,7 @@ export const writeReply = statement(
       SELECT :task_id, c.call_id, :step, c.position, c.name, c.arguments, c.effect, c.approval
       FROM jsonb_to_recordset(:calls::jsonb) AS c (call_id text, position int, name text, arguments text, effect text, approval boolean)
       WHERE EXISTS (SELECT 1 FROM claim) ON CONFLICT DO NOTHING)
-    SELECT append_events(:workflow_id, :task_id, :events::jsonb || (SELECT told FROM taken)) AS last, (SELECT told FROM taken) AS taken,
+    SELECT append_events(:workflow_id, :task_id, :events::jsonb || (SELECT reported FROM taken)) AS last, (SELECT reported FROM taken) AS taken,
       ${SPENT_FROM_CAPS} FROM run
     UNION ALL SELECT NULL, NULL, NULL FROM streamed WHERE NOT is_whole`,
 );

@@ -8,14 +8,14 @@ export const NEW_TASK = [
   ...['service_key_id', 'created_at', 'thread_id', 'beside_lane', 'conversation_id'],
 ] as const;
 
-/** A task with its workflow and its thread, if it has one, and the task that holds its lane: itself, if it stands beside that. */
+/** A task with its workflow and its thread, if it has one, and the task that holds its lane: itself, if it stands next to that. */
 export const IN_LANE = 'tasks t JOIN workflows w ON w.id = t.workflow_id LEFT JOIN threads h ON h.id = t.thread_id';
 export const HOLDER =
   'CASE WHEN t.beside_lane THEN t.id WHEN t.thread_id IS NULL THEN w.active_task_id ELSE h.active_task_id END';
 
 /**
  * Writes a pending task, whose row is `task`, and its lane, the workflow's counters and version with it. A task of a thread follows the last
- * turn of its branch in use, unless the row names its turn and the one before it. A task beside its lane takes no lane, and waits for none.
+ * turn of its branch in use, unless the row names its turn and the one before it. A task next to its lane takes no lane, and waits for none.
  * If the owner has :most_open tasks that have not ended, nothing is written, and the row names no holder.
  * With on_busy steer it is written only if nobody holds the lane, or the holder is being stopped. If it was sent as a message, its receipt is
  * written with it.

@@ -264,7 +264,7 @@ function toTaskRow(
     thread_id: place?.thread_id ?? null,
     previous_task_id: place?.follows?.task_id ?? null,
     thread_turn: place?.follows ? place.follows.turn + 1 : null,
-    beside_lane: place?.beside ?? false,
+    beside_lane: place?.beside_lane ?? false,
     conversation_id: place?.in_conversation ? place.thread_id : null,
   };
 }

@@ -249,13 +249,13 @@ export function createDispatch({
     send: runInTurn<PromptOrder, Sent>(async (order) => {
       const snapshot = await getSnapshot(order);
       const on_busy = order.on_busy ?? snapshot.workflow.on_busy;
-      const { steer, forkBeside } = createSending({
+      const { steer, forkNextTo } = createSending({
         store,
         admitOrder,
         startRun: (given) => startRun(given, snapshot),
         startFork: (given) => startFork(given, snapshot),
       });
-      if (on_busy === 'fork') return { started: await forkBeside(order) };
+      if (on_busy === 'fork') return { started: await forkNextTo(order) };
       if (on_busy !== 'steer') return { started: await startRun(order, snapshot) };
       const sent = await steer(order, snapshot);
       if ('steered' in sent) starts.endTurn(order.task_id);

@@ -27,7 +27,7 @@ export interface ForkAt {
   source: ForkSource;
   from_step: number;
   effects: ForkEffects;
-  /** True if the fork is a turn of the source's thread, beside the source. */
+  /** True if the fork is a turn of the source's thread, next to the source. */
   in_thread?: boolean | undefined;
   prompt?: string | undefined;
   /** A message that is added after everything copied, also at step 1; absent: none. */
@@ -146,7 +146,7 @@ async function checkEdits(
 const notCopied = ({ step, position }: MessageEdit, from_step: number) =>
   `The fork copies no message of step ${step} at position ${position}; GET /api/tasks/{id}/steps/${from_step}/request lists the messages`;
 
-const NO_TURN = 'This run is no turn of a thread; leave out `in_thread`';
+const NO_TURN = 'This run is not a turn of a thread; leave out `in_thread`';
 
 const KEPT_BY_VENDOR =
   "The conversation of this run is kept in a session at the model's vendor, which cannot resume at an earlier step; send the prompt again instead";

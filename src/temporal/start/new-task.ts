@@ -20,7 +20,7 @@ export interface PromptOrder extends AskedOfRun, Pick<NewTask, 'prompt_parts' | 
   /** The turn that it follows; absent: the last one of the thread's branch in use, or none. */
   follows?: TurnPlace['follows'];
   /** True if it takes no lane and waits for none. */
-  beside?: TurnPlace['beside'];
+  beside_lane?: TurnPlace['beside_lane'];
   in_conversation?: TurnPlace['in_conversation'];
   trigger: string;
   scheduled_agent_id?: string | null;
@@ -91,11 +91,11 @@ export function newTask(
   };
 }
 
-type AskedPlace = Pick<PromptOrder, 'thread_id' | 'follows' | 'beside' | 'in_conversation'> & { task_id: string };
+type AskedPlace = Pick<PromptOrder, 'thread_id' | 'follows' | 'beside_lane' | 'in_conversation'> & { task_id: string };
 
-function toPlace({ thread_id, task_id, follows, beside, in_conversation }: AskedPlace): TurnPlace | undefined {
+function toPlace({ thread_id, task_id, follows, beside_lane, in_conversation }: AskedPlace): TurnPlace | undefined {
   if (thread_id === 'new') return { thread_id: task_id, is_new: true };
   return thread_id === undefined && follows === undefined
     ? undefined
-    : { thread_id: thread_id ?? null, follows, beside, in_conversation };
+    : { thread_id: thread_id ?? null, follows, beside_lane, in_conversation };
 }

@@ -45,7 +45,7 @@ export interface Accepted {
   warnings: string[];
 }
 
-/** What came of a message: a run that it has started, or the run that works and reads it at its next step. */
+/** The outcome of a message: a run that it has started, or the run that works and reads it at its next step. */
 export type Sent = { started: Accepted } | { steered: { id: string; task_id: string } };
 
 /** An order with the id of its task, and the time at which this try of its request began. */

@@ -62,8 +62,8 @@ export function createSending({ store, admitOrder, startRun, startFork }: Sendin
       return { started: await startRun({ ...order, on_busy: 'enqueue' }) };
     },
 
-    /** Starts a turn beside the one in progress: a fork of its latest step, which reads the message as well. */
-    async forkBeside({ prompt: message, ...order }: TaskOrder<PromptOrder>): Promise<Accepted> {
+    /** Starts a turn next to the one in progress: a fork of its latest step, which reads the message as well. */
+    async forkNextTo({ prompt: message, ...order }: TaskOrder<PromptOrder>): Promise<Accepted> {
       const { attachments, on_busy: _policy, trigger: _trigger, receipt, ...asker } = order;
       const holder = (await store.messages.find(order.task_id)) ? undefined : await findHolder({ ...order, prompt: message });
       if (!holder) return startRun({ ...order, prompt: message, on_busy: 'enqueue' });
@@ -71,9 +71,9 @@ export function createSending({ store, admitOrder, startRun, startFork }: Sendin
       const source = await store.tasks.find(holder.task_id);
       const from_step = (await store.forks.steps(holder.task_id)).at(-1)?.step;
       if (!source || !from_step) throw conflict(NOT_BEGUN, 'nothing_to_fork');
-      const beside = { in_thread: true, beside: true } as const;
+      const place = { in_thread: true, beside_lane: true } as const;
       return startFork({
-        ...{ ...asker, ...beside, source, from_step, effects: 'live', message },
+        ...{ ...asker, ...place, source, from_step, effects: 'live', message },
         receipt: { when_busy: 'fork', metadata: {}, ...receipt, content: message },
       });
     },

@@ -38,7 +38,7 @@ export const numbered = (events: readonly NewEvent[]): StoredEvent[] =>
 
 /**
  * The record of a run with these events, of which the last `live` happen after the reader has come. It does not end: a reader that
- * waits for more than these events waits for ever, so it fails.
+ * waits for more than these events waits forever, so it fails.
  */
 export async function* recordOf(events: readonly StoredEvent[], live = 0): RunRecord {
   yield* events.slice(0, events.length - live);

@@ -92,14 +92,14 @@ function parseEntry({ interruptId, status, payload }: Entry, index: number): Own
   const path = `resume.${index}`;
   const [wired_id = '', ask, question_id = ''] = interruptId.split(':');
   const place = parseCallId(wired_id);
-  if (!place) throw createCommandRefusal(`${path}.interruptId`, `No interrupt has the id ${interruptId.slice(0, 200)}`);
+  if (!place) throw createCommandRefusal(`${path}.interruptId`, `No interrupt with id ${interruptId.slice(0, 200)}`);
   const { task_id, call_id } = place;
   const given = { is_cancelled: status === 'cancelled', payload: isRecord(payload) ? payload : {}, path: `${path}.payload` };
   if (ask === 'approval') return { task_id, answer: { call_id, ...parseApproval(given) } };
   if (ask === 'reconciliation') return { task_id, answer: { call_id, ...parseReconciliation(given) } };
   if (ask === 'question' && isUuid(question_id))
     return { task_id, answer: { call_id, kind: 'question', question_id, ...parseAnswer(given) } };
-  throw createCommandRefusal(`${path}.interruptId`, `No interrupt has the id ${interruptId.slice(0, 200)}`);
+  throw createCommandRefusal(`${path}.interruptId`, `No interrupt with id ${interruptId.slice(0, 200)}`);
 }
 
 interface Given {

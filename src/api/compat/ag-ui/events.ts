@@ -70,7 +70,7 @@ export function createEvents(place: AgUiPlace) {
       case 'text':
         return write(part);
       case 'text_end':
-      // Whoever sends the events follows with a snapshot that lacks the text.
+      // The sender of the events follows with a snapshot that lacks the text.
       case 'reset':
         return endText();
       case 'reasoning':

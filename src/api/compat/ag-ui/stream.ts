@@ -80,7 +80,7 @@ export async function* streamAgUi(record: RunRecord, stream: AgUiStream): AsyncG
 const toFrames = (seq: number, events: readonly AgUiEvent[]): SseFrame[] =>
   events.map((data, index) => (index === events.length - 1 ? { id: seq, data } : { data }));
 
-/** Interrupts come first: a run with an interrupt cannot also name calls that the client executes, and names them when it goes on. */
+/** Interrupts come first: a run with an interrupt cannot also name calls that the client executes, and names them when it continues. */
 function toOutcome(task_id: string, asked: readonly AskedCall[]) {
   const interrupts = asked.filter(({ ask }) => ask !== 'client').map((call) => toInterrupt(task_id, call));
   if (interrupts.length > 0) return { type: 'interrupt', interrupts };

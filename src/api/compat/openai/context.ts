@@ -61,7 +61,7 @@ export async function findPlace(services: CompatServices, { conversation, previo
 function placeAfter({ store }: CompatServices, { id: task_id, ...task }: CompatTask): Place {
   const { thread_id, conversation_id } = task;
   const turn = task.thread_turn ?? 1;
-  const place = { follows: { task_id, turn }, beside: true } as const;
+  const place = { follows: { task_id, turn }, beside_lane: true } as const;
   // A conversation has only the responses that name it.
   if (thread_id !== null && thread_id === conversation_id) return async () => place;
   return async () => ({ ...place, thread_id: thread_id ?? (await store.threads.beginAt(task_id)) });

@@ -84,7 +84,7 @@ export function createCallTracker({ client_tools, max_turns = Number.POSITIVE_IN
   function readMessage(call_id: string, content: string): RunPart[] {
     const { result = null, is_denied = false } = calls.get(call_id) ?? {};
     if (is_denied) return deny(call_id, content);
-    // Without an event before, the message says why the call was left open.
+    // Without an event before, the message is the reason why the call was left open.
     if (!result) return leave(call_id, content);
     return end(call_id) ? [{ kind: 'result', result: { ...result, content } }] : [];
   }
@@ -177,7 +177,7 @@ export function createCallTracker({ client_tools, max_turns = Number.POSITIVE_IN
     countTurns(current_turn: number) {
       turns = Math.max(turns, current_turn);
     },
-    /** Returns the calls that wait for an answer, if no other call of the round goes on by itself; null if one does. */
+    /** Returns the calls that wait for an answer, if no other call of the round is planned or running; null if one is. */
     listAsked(): AskedCall[] | null {
       const open = [...calls.values()].filter(({ state }) => state !== 'ended');
       if (open.some(({ state }) => state === 'planned' || state === 'running')) return null;

@@ -113,7 +113,7 @@ export function createRunTracker(rules: CallRules) {
       if (type === 'usage') return [{ kind: 'usage', usage: toUsage(data) }];
       return readStatus(data);
     },
-    /** Returns the calls that a run at rest waits for; null if the run is not at rest, because something of it goes on. */
+    /** Returns the calls that a run at rest waits for; null if the run is not at rest, because something of it is in progress. */
     findRest(): AskedCall[] | null {
       const asked = status === 'waiting' ? calls.listAsked() : null;
       return asked?.length ? asked : null;

@@ -49,7 +49,7 @@ export function createWaitTracker() {
           return [];
       }
     },
-    /** The run goes on: it no longer waits for a budget. */
+    /** The run continues: it no longer waits for a budget. */
     resume: () => end(({ reason }) => reason === 'budget'),
     /** The model answers: its provider no longer limits it. */
     answer: () => end(({ reason, call_id }) => reason === 'rate_limit' || (reason === 'retry' && call_id === undefined)),

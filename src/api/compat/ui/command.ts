@@ -79,7 +79,7 @@ function parseAnswers({ message: { parts, metadata }, path }: PlacedMessage): Fr
   if (answers.length > 0 && !(typeof after === 'number' && Number.isSafeInteger(after)))
     throw createCommandRefusal(
       `${path}.metadata`,
-      'Send the message of the assistant with its metadata: `event` tells where its stream continues',
+      'Send the message of the assistant with its metadata: `event` is where its stream continues',
     );
   return toDecision(answers, { after: (after as number) ?? null, path });
 }
@@ -99,6 +99,6 @@ function parseResult({ state, providerExecuted, output, errorText }: Part): Unpl
 
 function toOwnAnswer({ toolCallId }: Part, answer: Unplaced<CallAnswer>, path: string) {
   const place = parseCallId(String(toolCallId));
-  if (!place) throw createCommandRefusal(path, `No call has the id ${String(toolCallId).slice(0, 100)}`);
+  if (!place) throw createCommandRefusal(path, `No call with id ${String(toolCallId).slice(0, 100)}`);
   return { task_id: place.task_id, answer: { ...answer, call_id: place.call_id } as CallAnswer };
 }

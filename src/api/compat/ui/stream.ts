@@ -23,7 +23,7 @@ const FINISH_REASONS: Record<EndStatus, string> = { completed: 'stop', failed: '
 /**
  * Streams a run as one assistant message. The number of an event is sent with its last chunk, so that a client never continues in the
  * middle of an event. Ends when the run has ended, or when it rests until the client sends approvals or results. Without either, the
- * record ended early: nothing tells the client that the message is complete.
+ * record ended early: nothing reports to the client that the message is complete.
  */
 export async function* streamUiMessage(record: RunRecord, stream: UiStream): AsyncGenerator<SseFrame> {
   const { task_id, after, metadata, receipt } = stream;

@@ -100,7 +100,7 @@ describe('the run of a task', () => {
     expect((await messagesOf(events))[1]).toMatchObject({ content: 'No such number', metadata: { failed: true } });
   });
 
-  it('reports waits, progress, to-do lists and notices as events of its own', async () => {
+  it('reports waits, progress, to-do lists and notices as custom events', async () => {
     const events = [
       modelCall(1),
       log('rate_limited', 'Limited', { step: 1, wait_ms: 3000 }),
@@ -164,7 +164,7 @@ describe('the end of a run', () => {
     expect(await last([modelCall(1), delta('Hel'), status('halted', 1)])).toMatchObject({ outcome: { type: 'cancelled' } });
   });
 
-  it('is not told if the record ends early', async () => {
+  it('is not reported if the record ends early', async () => {
     expect(await typesOf(HELLO)).not.toContain('RUN_FINISHED');
   });
 

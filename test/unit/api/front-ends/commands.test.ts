@@ -120,7 +120,7 @@ describe('a request of useChat', () => {
       'about a foreign call',
       { messages: [answer([{ ...approval('1-1', true), toolCallId: 'call_7' }])] },
       'messages.0.parts.0',
-      'No call has the id call_7',
+      'No call with id call_7',
     ],
     [
       'about two runs',

@@ -76,7 +76,7 @@ describe('a run that waits', () => {
     expect(part).toMatchObject({ state: 'output-denied', approval: { approved: false, reason: 'no' } });
   });
 
-  it('keeps the message open while another call of the round goes on', async () => {
+  it('keeps the message open while another call of the round is in progress', async () => {
     const calls = [call('1-1', 'add'), call('1-2', 'draw')];
     const asked = [modelCall(1), message('assistant', '', { step: 1, tool_calls: calls }), ...asksApproval('1-1', 'add')];
     expect(await typesOf(asked)).not.toContain('finish');
@@ -196,7 +196,7 @@ describe('the end of a run', () => {
     expect(part).toMatchObject({ state: 'output-error', errorText: expect.stringContaining('the tool may have run') });
   });
 
-  it('is not told if the record ends early', async () => {
+  it('is not reported if the record ends early', async () => {
     expect(await typesOf(HELLO)).not.toContain('finish');
     expect((await framesOf(HELLO)).at(-1)?.data).not.toBe('[DONE]');
   });
@@ -242,7 +242,7 @@ describe('a reader that comes again', () => {
     expect(joined.toSorted()).toEqual(numbers.map((at) => (at === AFTER_SU ? 'I add.|dynamic-tool|Su|m' : ALL)).toSorted());
   });
 
-  it('is told to load the messages again if it has a number that the record does not have', async () => {
+  it('is asked to load the messages again if it has a number that the record does not have', async () => {
     const frames = await framesOf(ADDS, { after: FIRST + ADDS.length });
     expect((await readMessage(frames)).errors).toEqual([expect.stringContaining('load the messages again')]);
     expect((await readMessage(await framesOf(ADDS, { after: FIRST + ADDS.length - 1 }))).errors).toEqual([]);
