@@ -48,7 +48,7 @@ it('two messages at once are answered in turn, each with the replies before it, 
   expect(messages.map(({ content }: { content: string }) => content)).toEqual(TALK);
   expect(said()).toEqual(TALK.slice(0, -1));
   const ids = messages.map(({ id }: { id: string }) => id);
-  expect(ids).toEqual([...ids].sort());
+  expect(new Set(ids).size).toBe(ids.length);
 });
 
 it('the same is true of messages to two servers', async () => {

@@ -108,6 +108,7 @@ export async function worldOf(here: TestInstallation): Promise<World> {
     'POST /api/tasks/{id}/scores': { thumb: 'up' },
     'POST /api/datasets/{id}/items': { prompt: 'x' },
     'POST /api/tasks/{id}/fork': { from_step: 1, effects: 'stub' },
+    'POST /api/threads/{id}/messages': { message: 'x' },
     'POST /api/threads/{id}/ui': { messages: [{ id: 'm1', role: 'user', parts: [{ type: 'text', text: 'hello' }] }] },
     'POST /api/threads/{id}/ag-ui': { threadId: 't1', runId: 'r1', messages: [{ id: 'm1', role: 'user', content: 'hello' }] },
     'POST /api/agents/{agent_id}/chat': { message: 'hello' },
@@ -129,11 +130,35 @@ export async function worldOf(here: TestInstallation): Promise<World> {
   /** What is deleted below another path than that of its collection, by its path: made for it. */
   const nested: Record<string, () => Promise<Record<string, string>>> = {
     '/api/agents/{agent_id}/chat/sessions/{session_id}': async () => ({ session_id: await chatOf(here, ids.agents as string) }),
+    '/api/threads/{id}/messages/{message_id}': async () => {
+      const { thread_id, message_id } = await steerTurn();
+      return { id: thread_id, message_id };
+    },
+    '/api/tasks/{id}/messages/{message_id}': async () => {
+      const { task_id, message_id } = await steerTurn();
+      return { id: task_id, message_id };
+    },
     '/v1/conversations/{id}': async () => ({ id: await createConversation() }),
     '/v1/conversations/{id}/items/{item_id}': async () => {
       const id = await createConversation();
       return { id, item_id: (await alice.ok(alice.get(`/v1/conversations/${id}/items`))).data[0].id };
     },
+  };
+  /** A turn whose model does not answer: messages wait for it. */
+  let working: Promise<{ thread_id: string; task_id: string }> | undefined;
+  const steerTurn = async () => {
+    working ??= beginTurn();
+    const { thread_id, task_id } = await working;
+    const path = `/api/threads/${thread_id}/messages`;
+    const { id: message_id } = await alice.ok(alice.post(path, { message: 'x', when_busy: 'steer' }), 202);
+    return { thread_id, task_id, message_id: message_id as string };
+  };
+  const beginTurn = async () => {
+    const thread_id = await create('threads');
+    const message = unique('never answered');
+    here.model.scriptPrompt(message, () => new Promise(() => {}));
+    const { task_id } = await alice.ok(alice.post(`/api/threads/${thread_id}/messages`, { message }), 202);
+    return { thread_id, task_id: task_id as string };
   };
   const createConversation = async (): Promise<string> =>
     (await alice.ok(alice.post('/v1/conversations', { items: [{ role: 'user', content: 'x' }] }))).id;

@@ -87,6 +87,11 @@ const toMessages = (session: Row) =>
     { role: 'user' },
     { role: 'assistant', usage: { prompt_tokens: total_in, completion_tokens: total_out } },
   ]);
+/** The threads that are chats: each has a hidden workflow. */
+const sessionsOf = (person: Person) =>
+  owned(record.threads, person).filter(({ workflow_id }) =>
+    record.workflows.some(({ id, single_use }) => id === workflow_id && single_use),
+  );
 const toSession = (session: Row) => ({ id: session.id, message_count: 2 * listTurns(session).length });
 const toDataset = (dataset: Row) => ({
   id: dataset.id,
@@ -119,10 +124,10 @@ const READS: Record<string, (person: Person) => Read[]> = {
       expected: { id, size: content.length },
     })),
   'GET /api/agents/{agent_id}/chat/sessions': (person) => [
-    list(`/api/agents/${person.agents[0]}/chat/sessions`, owned(record.threads, person).map(toSession)),
+    list(`/api/agents/${person.agents[0]}/chat/sessions`, sessionsOf(person).map(toSession)),
   ],
   'GET /api/agents/{agent_id}/chat/sessions/{session_id}': (person) =>
-    owned(record.threads, person).map((session) => ({
+    sessionsOf(person).map((session) => ({
       path: `/api/agents/${person.agents[0]}/chat/sessions/${session.id}`,
       expected: { ...toSession(session), messages: toMessages(session) },
     })),
@@ -272,6 +277,7 @@ const ELSEWHERE: Record<string, RegExp> = {
   'the request of a step: test/temporal/run-inspection.test.ts': /\/request$/,
   'spans of the steps and calls: test/unit/timeline.test.ts': /\/timeline$/,
   'events, each of them as recorded: src/contracts/events.ts is compared at the end of each file': /\/stream$/,
+  'receipts, as they were written: test/temporal/thread-messages.test.ts': /\/messages(\/\{message_id\})?$/,
   'the state of the installation: test/temporal/system.test.ts': /\/api\/system$/,
   'requests of everybody, with the status that each was answered with: test/api/audit.test.ts': /\/api\/audit$/,
 };
@@ -308,7 +314,7 @@ const SETTINGS = new RegExp(
 /** Set by people for the alerts themselves, and compared with the event in their history. */
 const THRESHOLD = /^(\[\])?\.threshold$/;
 /** Events of a run, as recorded; no run of the scene has an event of each kind. */
-const LOGS = /(^|[.\]])logs\[\]/;
+const LOGS = /(^|[.\]])(logs|waiting_messages)\[\]/;
 
 const toTemplate = (at: readonly string[]) => at.map((part) => (/^\d+$/.test(part) ? '[]' : `.${part}`)).join('');
 type Leaf = string | number | second.Near;

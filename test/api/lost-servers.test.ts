@@ -82,6 +82,7 @@ async function requestsOf(client: Client): Promise<Request[]> {
   const { id: evaluated } = await make('/api/datasets', { name: 'evaluated' });
   await make(`/api/datasets/${evaluated}/items`, { prompt: 'x' });
   const { id: conversation_id } = await make('/v1/conversations', {});
+  const { id: thread_id } = await make('/api/threads', { workflow_id: await workflow() });
   const items = [
     { role: 'user', content: 'x' },
     { role: 'assistant', content: 'y' },
@@ -136,6 +137,10 @@ async function requestsOf(client: Client): Promise<Request[]> {
     {
       ...{ operation: 'create_thread', path: '/api/threads', body: { agent_id, title: 'lost' } },
       made: `SELECT count(*) FROM threads WHERE title = 'lost'`,
+    },
+    {
+      ...{ operation: 'send_message', path: `/api/threads/${thread_id}/messages`, body: { message: 'Lost?' } },
+      made: `SELECT count(*) FROM thread_messages WHERE thread_id = '${thread_id}'`,
     },
     {
       ...{ operation: 'chat_with_agent', path: `/api/agents/${agent_id}/chat`, body: { message: 'Say it.' } },

@@ -24,7 +24,7 @@ const BY_CURSOR = [
   ...['agents', 'skills', 'workflows', 'scheduled-agents', 'custom-tools', 'mcps', 'guardrails', 'knowledge-sources'],
   ...['knowledge-items', 'memories', 'tokens', 'providers', 'tasks', 'tasks/workflow/{workflow_id}'],
   ...['alerts', 'budgets', 'alerts/{id}/events', 'tokens/{id}/uses', 'workflows/{id}/versions'],
-  ...['keys', 'datasets', 'datasets/{id}/items', 'datasets/{id}/runs', 'tasks/{id}/scores', 'threads'],
+  ...['keys', 'datasets', 'datasets/{id}/items', 'datasets/{id}/runs', 'tasks/{id}/scores', 'threads', 'threads/{id}/messages'],
 ].map((name) => `/api/${name}`);
 const BY_SKIP = ['/api/agents/{agent_id}/chat/sessions'];
 const BY_TIME = ['/api/scheduled-agents/{id}/runs'];
@@ -44,6 +44,7 @@ const USES = '/api/tokens/{id}/uses';
 const ALERT_EVENTS = '/api/alerts/{id}/events';
 const VERSIONS = '/api/workflows/{id}/versions';
 let turns = 100;
+const MESSAGES = '/api/threads/{id}/messages';
 const EVALUATIONS = '/api/datasets/{id}/runs';
 
 /** Parts of a record: what makes one, and where its moment is. */
@@ -68,7 +69,8 @@ async function create(path: string): Promise<void> {
       VALUES ('${uuid()}', '${world.ids.alerts}', 'firing', 2, 1, false)`);
   } else if (path === VERSIONS) {
     await here.alice.ok(here.alice.put(`/api/workflows/${world.ids.workflows}`, { max_turns: ++turns }));
-  } else if (path === EVALUATIONS) await newEvaluation();
+  } else if (path === MESSAGES) await here.alice.ok(here.alice.post(placed(path), { message: 'x' }), 202);
+  else if (path === EVALUATIONS) await newEvaluation();
   else if (PARTS[path]) await here.alice.ok(here.alice.post(placed(path), PARTS[path].body), 201);
   else if (path.startsWith('/api/tasks')) await here.ended(await here.prompt(world.ids.workflows as string));
   else {
@@ -83,6 +85,7 @@ function momentOf(path: string): [table: string, column: string] {
   if (path === USES) return ['token_uses', 'used_at'];
   if (path === ALERT_EVENTS) return ['alert_events', 'at'];
   if (path === VERSIONS) return ['workflow_versions', 'created_at'];
+  if (path === MESSAGES) return ['thread_messages', 'created_at'];
   if (path === EVALUATIONS) return ['evaluations', 'created_at'];
   if (PARTS[path]) return PARTS[path].moment;
   const table =

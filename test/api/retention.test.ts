@@ -69,6 +69,7 @@ const KEPT: Record<string, string> = {
   budget_waits: 'removed when their run has ended: test/temporal/budgets.test.ts',
   budgets: 'configuration',
   browser_sessions: 'removed when they expire: test/api/browser-sign-in.test.ts',
+  thread_messages: 'they go with the task that they wait for, have entered or have begun',
   thread_tokens: 'removed when they expire: test/api/thread-tokens.test.ts',
   custom_tools: 'configuration',
   dataset_items: 'deleted by their owner',

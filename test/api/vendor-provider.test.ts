@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { framesIn } from '../support/client.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { agentSays, spends, startVendorServer, type VendorServer } from '../support/peers/vendor-server.ts';
+import { until } from '../support/until.ts';
 
 let vendor: VendorServer;
 let here: TestInstallation;
@@ -54,6 +55,7 @@ describe('the vendor without a base_url', () => {
     expect(second.text).toBe('Goodbye.');
     const sent = JSON.stringify(vendor.sessions.at(-1)!.events.filter(({ type }) => type === 'user.message'));
     expect(sent).toMatch(/Hi.*Hello from a chat\..*And\?/);
+    await until('the sessions to be closed', async () => vendor.sessions.every(({ archived_at }) => archived_at !== null));
     vendor.refuse({ status: 401 });
     expect((await replyTo({ message: 'Still there?' })).error).toContain("check the provider's stored key");
   });

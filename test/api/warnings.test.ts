@@ -49,8 +49,8 @@ const FREE: Record<string, string> = {
   env_mapping: 'the same',
 };
 
-/** Operations whose body is a file that Perdura wrote for something else: they read a part of it. */
-const FILES = ['POST /api/datasets/{id}/items/import'];
+/** Operations whose body is a file that Perdura wrote for something else, or what a client of another protocol sends: they read a part of it. */
+const FILES = ['POST /api/datasets/{id}/items/import', 'POST /api/threads/{id}/ui', 'POST /api/threads/{id}/ag-ui'];
 
 const FIELD = 'zzq_unheard_of';
 const mentions = (found: { path: string }[] | undefined) => (found ?? []).some(({ path }) => path.endsWith(FIELD));

@@ -104,6 +104,7 @@ it('each of many messages ends in one state and is read once, in order, while wo
     );
   }
   const sent = (await sending).flat();
+  await until('the database to be back', () => here.alice.get('/api/threads').then(({ status }) => status === 200));
   const read = await until(
     'no message waits, and no run works',
     async () => {

@@ -58,8 +58,8 @@ const buildPage = (order: 'asc' | 'desc') =>
   );
 
 /** The messages of a conversation in both orders, from one of them on. */
-export const messagesFromFirst = buildPage('asc');
-export const messagesFromLast = buildPage('desc');
+export const conversationMessagesAsc = buildPage('asc');
+export const conversationMessagesDesc = buildPage('desc');
 
 /** The messages of one turn, and those that were given under this id. */
 export const conversationMessagesOf = statement(

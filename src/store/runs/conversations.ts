@@ -72,7 +72,7 @@ export function conversationStore({ pool, prisma }: Pick<Database, 'pool' | 'pri
       { order, limit, from }: { order: ItemOrder; limit: number; from?: MessagePlace | undefined },
     ) => {
       const { turn = null, step = null, position = null } = from ?? {};
-      const page = order === 'asc' ? sql.messagesFromFirst : sql.messagesFromLast;
+      const page = order === 'asc' ? sql.conversationMessagesAsc : sql.conversationMessagesDesc;
       return rows<ConversationMessage>(pool, page({ thread_id, turn, step, position, limit }));
     },
     /** Lists the messages of a turn, or those that were given under this id. */

@@ -24,7 +24,7 @@ export const earlierMessages = statement('earlier_messages', ['task_id'], `SELEC
 
 /** Adds completed turns that hold given messages, in order, with the definition of all. Returns how many were added: none, or all. */
 export const addImportedTurns = statement(
-  'import_turns',
+  'add_imported_turns',
   ['hash', 'definition', 'turns'],
   `WITH definition AS (INSERT INTO definitions (hash, body) VALUES (:hash, :definition::jsonb) ON CONFLICT DO NOTHING RETURNING hash)
     SELECT count(import_turn(given -> 'turn', given -> 'messages'))::int AS added

@@ -212,7 +212,7 @@ export const REFERENCES: Record<
 /** Fields that refer to nothing: texts, numbers, switches, and the containers of the fields above. */
 const PLAIN = new Set(
   [
-    'description system_prompt model builtin_tools tool_definitions type function parameters provider_type base_url auth_type',
+    'turns description system_prompt model builtin_tools tool_definitions type function parameters provider_type base_url auth_type',
     'approve_effects azure_api_version azure_deployment default_model requests_per_minute price_table input output cache_read cache_write',
     'context_window instructions guardrail_type enabled config text transport_type network paths state connect_seconds protocol mcpServers servers mcp transport command args',
     'url scope value metadata ttl query limit source_type content content_type file version resource_type items exported_at skills',
