@@ -82,7 +82,9 @@ async function requestsOf(client: Client): Promise<Request[]> {
   const { id: evaluated } = await make('/api/datasets', { name: 'evaluated' });
   await make(`/api/datasets/${evaluated}/items`, { prompt: 'x' });
   const { id: conversation_id } = await make('/v1/conversations', {});
-  const { id: thread_id } = await make('/api/threads', { workflow_id: await workflow() });
+  const thread = async () => (await make('/api/threads', { workflow_id: await workflow() })).id as string;
+  const [thread_id, ui, ag_ui] = [await thread(), await thread(), await thread()];
+  const turnsOf = (id: string) => `SELECT count(*) FROM tasks WHERE thread_id = '${id}'`;
   const items = [
     { role: 'user', content: 'x' },
     { role: 'assistant', content: 'y' },
@@ -143,6 +145,14 @@ async function requestsOf(client: Client): Promise<Request[]> {
       made: `SELECT count(*) FROM thread_messages WHERE thread_id = '${thread_id}'`,
     },
     {
+      ...{ operation: 'send_ui_message', path: `/api/threads/${ui}/ui`, made: turnsOf(ui) },
+      body: { messages: [{ id: 'm1', role: 'user', parts: [{ type: 'text', text: 'x' }] }] },
+    },
+    {
+      ...{ operation: 'run_ag_ui', path: `/api/threads/${ag_ui}/ag-ui`, made: turnsOf(ag_ui) },
+      body: { threadId: 't1', runId: 'r1', messages: [{ id: 'm1', role: 'user', content: 'x' }] },
+    },
+    {
       ...{ operation: 'chat_with_agent', path: `/api/agents/${agent_id}/chat`, body: { message: 'Say it.' } },
       made: `SELECT count(*) FROM tasks WHERE prompt = 'Say it.'`,
     },
@@ -174,11 +184,11 @@ async function requestsOf(client: Client): Promise<Request[]> {
     },
     {
       ...{ operation: 'create_conversation', path: '/v1/conversations', body: { metadata: { made: 'lost' }, items } },
-      made: `SELECT count(*) FROM conversations c JOIN conversation_items i ON i.conversation_id = c.id AND position = 1 WHERE metadata ->> 'made' = 'lost'`,
+      made: `SELECT count(*) FROM threads h JOIN conversation_items i ON i.thread_id = h.id AND position = 1 WHERE metadata ->> 'made' = 'lost'`,
     },
     {
       ...{ operation: 'create_conversation_items', path: `/v1/conversations/${conversation_id}/items`, body: { items } },
-      made: `SELECT count(*) / 2 AS count FROM conversation_items WHERE '${conversation_id}' = 'conv_' || conversation_id`,
+      made: `SELECT count(*) / 2 AS count FROM conversation_items WHERE '${conversation_id}' = 'conv_' || thread_id`,
     },
   ];
 }
@@ -209,7 +219,7 @@ it('each request with an Idempotency-Key creates one thing, even if its server i
   for (const request of requests) {
     const resumed = await send(client, request);
     const { responses } = keyed.find(({ operationId }) => operationId === request.operation)!;
-    expect([request.operation, resumed.status]).toEqual([request.operation, 201 in responses ? 201 : 200]);
+    expect([request.operation, resumed.status]).toEqual([request.operation, [201, 202, 200].find((status) => status in responses)]);
     expect(resumed.headers.get('idempotent-replayed')).toBeNull();
     const again = await send(client, request);
     expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([200, 'true']);
