@@ -219,7 +219,10 @@ it('each request with an Idempotency-Key creates one thing, even if its server i
   for (const request of requests) {
     const resumed = await send(client, request);
     const { responses } = keyed.find(({ operationId }) => operationId === request.operation)!;
-    expect([request.operation, resumed.status]).toEqual([request.operation, [201, 202, 200].find((status) => status in responses)]);
+    expect([request.operation, resumed.status]).toEqual([
+      request.operation,
+      [201, 202, 200].find((status) => status in responses),
+    ]);
     expect(resumed.headers.get('idempotent-replayed')).toBeNull();
     const again = await send(client, request);
     expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([200, 'true']);
