@@ -98,12 +98,11 @@ export function streamsTable(found: readonly Spoken[]): string {
 
 /** Formats the table of the turns of one conversation. */
 export function turnsTable(found: readonly TurnCosts[]): string {
-  const body = found.map(({ from, to, ms: times, history_bytes, transactions, rows_read, rows_written }) => [
+  const body = found.map(({ from, to, ms: times, history_bytes }) => [
     `${from}–${to}`,
-    ...[times.p50, times.p95, history_bytes.p50, history_bytes.max, transactions, rows_read, rows_written].map(ms),
+    ...[times.p50, times.p95, history_bytes.p50, history_bytes.max].map(ms),
   ]);
-  const counts = ['transactions', 'rows read', 'rows written'];
-  return table(['turns', 'p50 ms', 'p95 ms', 'history p50 bytes', 'largest', ...counts], body);
+  return table(['turns', 'p50 ms', 'p95 ms', 'history p50 bytes', 'largest'], body);
 }
 
 function idleTable({ idle, idle_seconds }: Report): string {

@@ -1,4 +1,3 @@
-import { setTimeout as wait } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
 import pg from 'pg';
 import { toRunId } from '../src/temporal/names.ts';
@@ -13,16 +12,10 @@ export interface TurnCosts {
   ms: Spread;
   /** The bytes of the history of each run in the engine. */
   history_bytes: Spread;
-  /** The transactions and the rows that Postgres reports for a turn, with all that an idle installation does in the meantime. */
-  transactions: number;
-  rows_read: number;
-  rows_written: number;
 }
 
 /** The turns that one row of the table is about. */
 const GROUP = 20;
-/** Postgres reports what a connection did up to a second later. */
-const REPORTED_MS = 1_500;
 const WINDOW = 8_000;
 const PROMPT = `${'The customer has paid a part of the invoice, and asks when the rest is due. '.repeat(8)}[[turns=1;tokens=60]]`;
 
@@ -54,23 +47,17 @@ export async function threads(started: Started, model: Model, turns: number): Pr
         await run(workflow_id, PROMPT, { thread_id });
         continue;
       }
-      const before = await readCounts(database);
       const times: number[] = [];
       for (let count = 0; count < GROUP; count += 1) {
         const start = performance.now();
         await run(workflow_id, PROMPT, { thread_id });
         times.push(performance.now() - start);
       }
-      const after = await readCounts(database);
-      const each = (name: keyof typeof after) => (after[name] - before[name]) / GROUP;
       found.push({
         from: turn,
         to: turn + GROUP - 1,
         ms: spreadOf(times),
         history_bytes: spreadOf(await readHistories(database, new Client({ connection }), thread_id)),
-        transactions: each('transactions'),
-        rows_read: each('rows_read'),
-        rows_written: each('rows_written'),
       });
       turn += GROUP - 1;
     }
@@ -82,13 +69,6 @@ export async function threads(started: Started, model: Model, turns: number): Pr
 }
 
 const GROUPS = [10, 190];
-
-async function readCounts(database: pg.Client): Promise<Record<'transactions' | 'rows_read' | 'rows_written', number>> {
-  await wait(REPORTED_MS);
-  const { rows } = await database.query(`SELECT xact_commit::int AS transactions, tup_fetched::int AS rows_read,
-      (tup_inserted + tup_updated + tup_deleted)::int AS rows_written FROM pg_stat_database WHERE datname = current_database()`);
-  return rows[0];
-}
 
 /** Returns the sizes of the histories of the newest turns. */
 async function readHistories(database: pg.Client, engine: Client, thread_id: string): Promise<number[]> {
