@@ -26,6 +26,8 @@ const POLICIES = [
 const DECK = POLICIES.flatMap(([policy, count]) => Array<(typeof POLICIES)[number][0]>(count).fill(policy));
 /** The messages after which a conversation is left and another one begun. */
 const LONG = 25;
+/** What a policy may be answered: nothing is stored then. */
+const REFUSALS: Partial<Record<string, string>> = { reject: 'workflow_busy', fork: 'nothing_to_fork' };
 const REPEATED = 0.1;
 const WITHDRAWN = 0.05;
 const SETTLED_MS = 5 * 60_000;
@@ -150,7 +152,7 @@ async function sendOne(talk: Talk, { client, random, number }: Sender): Promise<
   const send = () => client.insist('POST', path, { body, key: `message-${number}` });
   const answers = random.chance(REPEATED) ? await Promise.all([send(), send()]) : [await send()];
   const { status, body: receipt } = answers[0]!;
-  if (status === 409 && when_busy === 'reject') {
+  if (status === 409 && REFUSALS[when_busy] === receipt.code) {
     talk.rejected += 1;
     return;
   }

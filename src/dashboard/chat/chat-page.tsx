@@ -1,5 +1,5 @@
 import './chat.css';
-import { Button, Group } from '@mantine/core';
+import { Anchor, Button, Group } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { Pin } from 'lucide-react';
 import { Link, useLocation, useNavigate, useParams } from 'react-router';
@@ -61,7 +61,11 @@ function Screen({ screen, thread_id }: { screen: string; thread_id: string | nul
         {thread && (
           <Group gap="xs" className="note">
             {thread.pinned && <Pin size={13} aria-label="Pinned" />}
-            {thread.agent_id && <Link to={`/agents/${thread.agent_id}`}>{thread.agent_name}</Link>}
+            {thread.agent_id && (
+              <Anchor component={Link} to={`/agents/${thread.agent_id}`} size="sm" underline="always">
+                {thread.agent_name}
+              </Anchor>
+            )}
           </Group>
         )}
         {thread_id === null && <HomeChoice home={home} onChange={setHome} />}
