@@ -47,7 +47,9 @@ const receiptsAreFinal: Check = async ({ database, sent }) => {
   const found = verdict('every message has one receipt in one final state; a repeated key is the same message');
   const { rows } = await database.query<Row>(RECEIPTS);
   const by_id = new Map(rows.map((row) => [row.id, row]));
-  hold(found, rows.length === sent.length, () => `${sent.length} messages have ${rows.length} receipts`);
+  const known = new Set(sent.map(({ id }) => id));
+  const unknown = rows.filter(({ id }) => !known.has(id)).map(({ id, when_busy, state }) => `${id} (${when_busy}, ${state})`);
+  hold(found, unknown.length === 0, () => `no sender knows the receipts of ${unknown.join(', ')}`);
   for (const { number, id, others, withdrawn } of sent) {
     const receipt = by_id.get(id);
     hold(

@@ -151,18 +151,21 @@ async function sendOne(talk: Talk, { client, random, number }: Sender): Promise<
   const path = `/api/threads/${conversation.id}/messages`;
   const send = () => client.insist('POST', path, { body, key: `message-${number}` });
   const answers = random.chance(REPEATED) ? await Promise.all([send(), send()]) : [await send()];
-  const { status, body: receipt } = answers[0]!;
-  if (status === 409 && REFUSALS[when_busy] === receipt.code) {
+  const refused = answers.filter(({ status, body: { code } }) => status === 409 && REFUSALS[when_busy] === code);
+  // A refusal is not kept for the key: its repetition may find the lane free.
+  const [accepted, ...repeated] = answers.filter((answer) => !refused.includes(answer));
+  if (!accepted) {
     talk.rejected += 1;
     return;
   }
+  const { status, body: receipt } = accepted;
   if (status > 202) throw new Error(`Message ${number} (${when_busy}) was answered with ${status}: ${receipt.detail}`);
   const message: SentMessage = {
     number,
     id: receipt.id,
     thread_id: conversation.id,
     when_busy,
-    others: answers.slice(1).map((answer) => answer.body.id),
+    others: repeated.map((answer) => answer.body.id),
     withdrawn: false,
   };
   talk.sent.push(message);
