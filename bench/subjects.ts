@@ -1,4 +1,4 @@
-import { client } from './client.ts';
+import { type Client, client } from './client.ts';
 import type { Model, Started } from './installation.ts';
 import { rawLoop } from './raw-loop.ts';
 
@@ -23,6 +23,19 @@ const LOOKUP = `def lookup(q: str) -> str:
 
 const prompt = (tool: string) => `Find it out. [[turns=3;tokens=50;tool=${tool}]]`;
 
+/** Creates the provider of the scripted model, with its key, and returns its id. */
+export async function createProvider(create: Client['create'], { url }: Model, more: object = {}): Promise<string> {
+  await create('/api/tokens', { name: 'scripted-key', value: 'a key that must be opened at each step' });
+  return create('/api/providers', {
+    name: 'scripted',
+    provider_type: 'openai_compatible',
+    api_key_token_name: 'scripted-key',
+    base_url: url,
+    default_model: 'scripted',
+    ...more,
+  });
+}
+
 /**
  * Returns the raw loop, runs whose tool needs no other process, and runs whose tool is custom Python, with a workflow for each
  * slot.
@@ -30,14 +43,7 @@ const prompt = (tool: string) => `Find it out. [[turns=3;tokens=50;tool=${tool}]
 export async function subjectsOf({ installation, token }: Started, model: Model, slots: number): Promise<Subject[]> {
   const { create, run } = client(installation, token);
   const raw = rawLoop(model.url);
-  await create('/api/tokens', { name: 'scripted-key', value: 'a key that must be opened at each step' });
-  const provider_id = await create('/api/providers', {
-    name: 'scripted',
-    provider_type: 'openai_compatible',
-    api_key_token_name: 'scripted-key',
-    base_url: model.url,
-    default_model: 'scripted',
-  });
+  const provider_id = await createProvider(create, model);
   const tool = await create('/api/custom-tools', { name: 'lookup', source_code: LOOKUP, effect: 'read' });
   const workflows = async (name: string, tools: object) => {
     const agent_id = await create('/api/agents', { name, provider_id, ...tools });

@@ -4,6 +4,7 @@ import { toRunId } from '../src/temporal/names.ts';
 import { client } from './client.ts';
 import type { Model, Started } from './installation.ts';
 import { type Spread, spreadOf } from './load.ts';
+import { createProvider } from './subjects.ts';
 
 /** The measurement of some turns of one conversation, from the prompt to the end of the answer. */
 export interface TurnCosts {
@@ -23,15 +24,7 @@ const PROMPT = `${'The customer has paid a part of the invoice, and asks when th
 export async function threads(started: Started, model: Model, turns: number): Promise<TurnCosts[]> {
   const { installation, token } = started;
   const { create, run } = client(installation, token);
-  await create('/api/tokens', { name: 'scripted-key', value: 'a key that must be opened at each step' });
-  const provider_id = await create('/api/providers', {
-    name: 'scripted',
-    provider_type: 'openai_compatible',
-    api_key_token_name: 'scripted-key',
-    base_url: model.url,
-    default_model: 'scripted',
-    context_window: WINDOW,
-  });
+  const provider_id = await createProvider(create, model, { context_window: WINDOW });
   const agent_id = await create('/api/agents', { name: 'bench thread', provider_id });
   const settings = { output_format: 'markdown', remember: 'thread', infinite_session: true };
   const workflow_id = await create('/api/workflows', { agent_id, ...settings });

@@ -1,4 +1,5 @@
-import { type CachedIdentity, createCachedIdentity, type IdentityCheck } from './cached-identity.ts';
+import type { CallerRole } from '../domain/access.ts';
+import { type CachedIdentity, createCachedIdentity, type Identity, type IdentityCheck } from './cached-identity.ts';
 
 /** How long an answer is cached: a deleted token stops working within this time. */
 const KEPT_MS = 2_000;
@@ -24,4 +25,13 @@ export function withOwnTokens(others: CachedIdentity, { isOne, check, unreachabl
   return Object.assign((access_token: string) => of(access_token)(access_token), {
     knows: (access_token: string) => of(access_token).knows(access_token),
   });
+}
+
+/** Returns the owner of a token as the person that the caller is. */
+export function toPerson(
+  { owner, owner_login }: { owner: string; owner_login: string },
+  claimed_role: CallerRole | null,
+): Pick<Identity, 'provider' | 'subject' | 'login' | 'claimed_role'> {
+  const [provider = '', ...subject] = owner.split(':');
+  return { provider, subject: subject.join(':'), login: owner_login, ...(claimed_role ? { claimed_role } : {}) };
 }

@@ -2,7 +2,7 @@ import type { CallerRole } from '../domain/access.ts';
 import { isServiceKey } from '../domain/access.ts';
 import type { KnownKey } from '../store/people/service-keys.ts';
 import type { CachedIdentity, Identity } from './cached-identity.ts';
-import { withOwnTokens } from './own-tokens.ts';
+import { toPerson, withOwnTokens } from './own-tokens.ts';
 
 interface ServiceKeys {
   findKey(key: string): Promise<KnownKey | null>;
@@ -23,8 +23,6 @@ export const withServiceKeys = (others: CachedIdentity, { findKey, claimedRole, 
   });
 
 function toIdentity({ owner, owner_login, ...key }: KnownKey, claimed_role: CallerRole | null): Identity {
-  const [provider = '', ...subject] = owner.split(':');
   const { id, role, scopes, expires_at } = key;
-  const person = { provider, subject: subject.join(':'), login: owner_login, ...(claimed_role ? { claimed_role } : {}) };
-  return { ...person, service_key: { id, role, scopes, expires_at } };
+  return { ...toPerson({ owner, owner_login }, claimed_role), service_key: { id, role, scopes, expires_at } };
 }

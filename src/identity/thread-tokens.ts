@@ -2,7 +2,7 @@ import type { CallerRole } from '../domain/access.ts';
 import { isThreadToken } from '../domain/access.ts';
 import type { KnownThreadToken } from '../store/people/thread-tokens.ts';
 import type { CachedIdentity, Identity } from './cached-identity.ts';
-import { withOwnTokens } from './own-tokens.ts';
+import { toPerson, withOwnTokens } from './own-tokens.ts';
 
 interface ThreadTokens {
   findToken(token: string): Promise<KnownThreadToken | null>;
@@ -23,14 +23,10 @@ export const withThreadTokens = (others: CachedIdentity, { findToken, claimedRol
   });
 
 function toIdentity(token: KnownThreadToken, claimed_role: CallerRole | null): Identity {
-  const [provider = '', ...subject] = token.owner.split(':');
   const { thread_id, origins, scopes, expires_at, service_key_id, key_role } = token;
   const role = (key_role ?? 'editor') as CallerRole;
   return {
-    provider,
-    subject: subject.join(':'),
-    login: token.owner_login,
-    ...(claimed_role ? { claimed_role } : {}),
+    ...toPerson(token, claimed_role),
     ...(service_key_id ? { service_key: { id: service_key_id, role, scopes, expires_at } } : {}),
     thread_token: { thread_id, origins, role, scopes },
     valid_until: expires_at.getTime(),

@@ -1,9 +1,8 @@
-import { createHash } from 'node:crypto';
 import type { ChatEvent } from '../../contracts/chat.ts';
 import { type ChatTurn, getReplyError, toChatUsage, toReplyId } from '../../domain/chat-turns.ts';
 import { piecesOfText } from '../../domain/pieces.ts';
 import type { Store } from '../../store/index.ts';
-import { type CompatRun, type CompatServices, PIECE, streamModelText } from './runs.ts';
+import { type CompatRun, type CompatServices, createTextDigest, PIECE, streamModelText } from './runs.ts';
 
 interface Services extends Pick<CompatServices, 'following'> {
   store: Pick<Store, 'chats'>;
@@ -19,20 +18,17 @@ export async function* streamChatReply(
   signal: AbortSignal,
 ): AsyncGenerator<ChatEvent> {
   yield { type: 'session', session_id };
-  const sent = createHash('sha256');
-  let length = 0;
+  const sent = createTextDigest();
   for await (const content of streamModelText({ following }, run, signal)) {
-    sent.update(content, 'utf16le');
-    length += content.length;
+    sent.add(content);
     yield { type: 'delta', content };
   }
   if (signal.aborted) return;
   const turn = await store.chats.findTurn(run.task_id);
   if (!turn) return yield { type: 'error', message: 'The chat session was deleted' };
-  const digest = sent.digest('hex');
-  const is_whole = createHash('sha256').update(turn.text.slice(0, length), 'utf16le').digest('hex') === digest;
-  if (is_whole) for (const content of piecesOfText(turn.text.slice(length), PIECE)) yield { type: 'delta', content };
-  yield toLastEvent(turn, is_whole);
+  const rest = sent.findContinuation(turn.text);
+  for (const content of piecesOfText(rest ?? '', PIECE)) yield { type: 'delta', content };
+  yield toLastEvent(turn, rest !== null);
 }
 
 function toLastEvent(turn: ChatTurn, is_whole: boolean): ChatEvent {

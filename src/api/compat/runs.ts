@@ -163,6 +163,9 @@ export function createTextDigest() {
   let hash = createHash('sha256');
   let length = 0;
   let tail = '';
+  /** Returns what a text adds to the recorded one; null if it does not begin with it. */
+  const findContinuation = (text: string): string | null =>
+    hashText(text.slice(0, length)) === hash.copy().digest('hex') ? text.slice(length) : null;
   return {
     add(text: string) {
       hash.update(text, 'utf16le');
@@ -171,12 +174,9 @@ export function createTextDigest() {
       if (tail.length > 2 * TAIL) tail = tail.slice(-TAIL);
     },
     isEmpty: () => length === 0,
+    findContinuation,
     /** Returns what a text adds to the recorded one; null if it does not begin with it and is not its end, after thinking. */
-    findRest(text: string): string | null {
-      const begins = hashText(text.slice(0, length)) === hash.copy().digest('hex');
-      if (begins) return text.slice(length);
-      return endsWithPart(tail, text) ? '' : null;
-    },
+    findRest: (text: string): string | null => findContinuation(text) ?? (endsWithPart(tail, text) ? '' : null),
     clear() {
       hash = createHash('sha256');
       length = 0;

@@ -1,11 +1,12 @@
-import { ActionIcon, Button, FileButton, Group, NativeSelect, Pill, Textarea } from '@mantine/core';
+import { ActionIcon, Button, Group, NativeSelect, Textarea } from '@mantine/core';
 import { Paperclip } from 'lucide-react';
-import { type ClipboardEvent, type FormEvent, type KeyboardEvent, useRef, useState } from 'react';
+import { type ClipboardEvent, type FormEvent, type KeyboardEvent, useState } from 'react';
 import { type Task, tasks } from '../../contracts/tasks.ts';
 import { useRefusal } from '../api/may.ts';
 import { useAct } from '../api/queries.ts';
 import { Failure, FailureBelow } from '../ui/states.tsx';
 import { SteadyButton } from '../ui/steady-button.tsx';
+import { FileChooser, FilePills } from '../workflows/prompt-files.tsx';
 import type { Outbox, WhenBusy } from './outbox.ts';
 import type { Composer } from './use-composer.ts';
 
@@ -98,29 +99,14 @@ function Attached({ files, remove }: Pick<Files, 'files' | 'remove'>) {
   if (files.length === 0) return null;
   return (
     <Group gap="xs">
-      {files.map(({ id, name }) => (
-        <Pill
-          key={id}
-          withRemoveButton
-          onRemove={() => remove(id)}
-          removeButtonProps={{ 'aria-label': `Remove ${name}`, 'aria-hidden': false, tabIndex: 0 }}
-        >
-          {name}
-        </Pill>
-      ))}
+      <FilePills files={files} remove={remove} />
     </Group>
   );
 }
 
 function Attach({ add, uploading, needs }: Pick<Files, 'add' | 'uploading' | 'needs'>) {
-  // Otherwise a browser does not report that the same file was chosen again.
-  const reset = useRef<() => void>(null);
-  const choose = (chosen: File[]) => {
-    add(chosen);
-    reset.current?.();
-  };
   return (
-    <FileButton multiple resetRef={reset} onChange={choose} inputProps={{ 'aria-label': 'Files to attach' }}>
+    <FileChooser add={add}>
       {({ onClick }) => (
         <ActionIcon
           component={SteadyButton}
@@ -135,7 +121,7 @@ function Attach({ add, uploading, needs }: Pick<Files, 'add' | 'uploading' | 'ne
           <Paperclip size={17} aria-hidden />
         </ActionIcon>
       )}
-    </FileButton>
+    </FileChooser>
   );
 }
 

@@ -1,4 +1,4 @@
-import { Button, FileButton, Group, Pill, Text } from '@mantine/core';
+import { Button, FileButton, type FileButtonProps, Group, Pill, Text } from '@mantine/core';
 import { useRef, useState } from 'react';
 import { type Attachment, attachments } from '../../contracts/attachments.ts';
 import type { ApiProblem } from '../api/call.ts';
@@ -48,6 +48,26 @@ export function usePromptFiles(initial: readonly Attachment[]) {
 type PromptFilesProps = Pick<ReturnType<typeof usePromptFiles>, 'files' | 'add' | 'remove' | 'uploading' | 'needs'>;
 
 export function PromptFiles({ files, add, remove, uploading, needs }: PromptFilesProps) {
+  return (
+    <Group gap="xs">
+      <FileChooser add={add}>
+        {({ onClick }) => (
+          <Button variant="default" size="xs" loading={uploading > 0} data-needs={needs} onClick={onClick}>
+            Attach files
+          </Button>
+        )}
+      </FileChooser>
+      {files.length === 0 && (
+        <Text size="xs" c="dimmed">
+          Images, PDF and text; an image can be pasted into the prompt.
+        </Text>
+      )}
+      <FilePills files={files} remove={remove} />
+    </Group>
+  );
+}
+
+export function FileChooser({ add, children }: Pick<PromptFilesProps, 'add'> & Pick<FileButtonProps<true>, 'children'>) {
   // Otherwise a browser does not report that the same file was chosen again.
   const reset = useRef<() => void>(null);
   const choose = (new_files: File[]) => {
@@ -55,29 +75,20 @@ export function PromptFiles({ files, add, remove, uploading, needs }: PromptFile
     reset.current?.();
   };
   return (
-    <Group gap="xs">
-      <FileButton multiple resetRef={reset} onChange={choose} inputProps={{ 'aria-label': 'Files to attach' }}>
-        {({ onClick }) => (
-          <Button variant="default" size="xs" loading={uploading > 0} data-needs={needs} onClick={onClick}>
-            Attach files
-          </Button>
-        )}
-      </FileButton>
-      {files.length === 0 && (
-        <Text size="xs" c="dimmed">
-          Images, PDF and text; an image can be pasted into the prompt.
-        </Text>
-      )}
-      {files.map(({ id, name }) => (
-        <Pill
-          key={id}
-          withRemoveButton
-          onRemove={() => remove(id)}
-          removeButtonProps={{ 'aria-label': `Remove ${name}`, 'aria-hidden': false, tabIndex: 0 }}
-        >
-          {name}
-        </Pill>
-      ))}
-    </Group>
+    <FileButton multiple resetRef={reset} onChange={choose} inputProps={{ 'aria-label': 'Files to attach' }}>
+      {children}
+    </FileButton>
   );
 }
+
+export const FilePills = ({ files, remove }: Pick<PromptFilesProps, 'files' | 'remove'>) =>
+  files.map(({ id, name }) => (
+    <Pill
+      key={id}
+      withRemoveButton
+      onRemove={() => remove(id)}
+      removeButtonProps={{ 'aria-label': `Remove ${name}`, 'aria-hidden': false, tabIndex: 0 }}
+    >
+      {name}
+    </Pill>
+  ));

@@ -196,29 +196,17 @@ export const expireKeys = statement(
     SELECT count(*)::int AS removed FROM gone`,
 );
 
-export const removeMcpSignInAttempts = statement(
-  'remove_mcp_sign_in_attempts',
-  ['now'],
-  `WITH gone AS (
-      DELETE FROM mcp_sign_in_attempts
-      WHERE ctid = ANY (ARRAY(SELECT ctid FROM mcp_sign_in_attempts WHERE expires_at < :now ORDER BY expires_at LIMIT ${BATCH})) RETURNING 1)
+/** Removes rows of a table whose time is over. */
+const buildRemoval = <Name extends string>(name: Name, table: string) =>
+  statement(
+    name,
+    ['now'],
+    `WITH gone AS (
+      DELETE FROM ${table}
+      WHERE ctid = ANY (ARRAY(SELECT ctid FROM ${table} WHERE expires_at < :now ORDER BY expires_at LIMIT ${BATCH})) RETURNING 1)
     SELECT count(*)::int AS removed FROM gone`,
-);
+  );
 
-export const removeBrowserSessions = statement(
-  'remove_browser_sessions',
-  ['now'],
-  `WITH gone AS (
-      DELETE FROM browser_sessions
-      WHERE ctid = ANY (ARRAY(SELECT ctid FROM browser_sessions WHERE expires_at < :now ORDER BY expires_at LIMIT ${BATCH})) RETURNING 1)
-    SELECT count(*)::int AS removed FROM gone`,
-);
-
-export const removeThreadTokens = statement(
-  'remove_thread_tokens',
-  ['now'],
-  `WITH gone AS (
-      DELETE FROM thread_tokens
-      WHERE ctid = ANY (ARRAY(SELECT ctid FROM thread_tokens WHERE expires_at < :now ORDER BY expires_at LIMIT ${BATCH})) RETURNING 1)
-    SELECT count(*)::int AS removed FROM gone`,
-);
+export const removeMcpSignInAttempts = buildRemoval('remove_mcp_sign_in_attempts', 'mcp_sign_in_attempts');
+export const removeBrowserSessions = buildRemoval('remove_browser_sessions', 'browser_sessions');
+export const removeThreadTokens = buildRemoval('remove_thread_tokens', 'thread_tokens');
