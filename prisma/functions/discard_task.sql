@@ -1,5 +1,5 @@
 -- Deletes a pending task that the engine never got, as if it had not been asked for. Returns the task that holds the lane then;
--- NULL when the lane is free, when the task stands next to it, or is not pending any more. Not if a message waits for it: that was accepted.
+-- NULL when the lane is free, when the task stood next to it and another holds it, or is not pending any more. Not if a message waits for it: that was accepted.
 -- Locks: the thread and the workflow FOR NO KEY UPDATE, then the task, its events and the turns that follow it.
 CREATE OR REPLACE FUNCTION discard_task(p_task uuid) RETURNS uuid LANGUAGE plpgsql AS $$
 DECLARE
@@ -35,22 +35,12 @@ BEGIN
     UPDATE threads SET newest_interrupt = coalesce(
         (SELECT max(lane_number) FROM tasks WHERE thread_id = in_thread AND on_busy = 'interrupt' AND NOT beside_lane), 0)
       WHERE id = in_thread AND newest_interrupt > 0;
-    IF holder = p_task THEN holder := next_in_lane(in_thread, p_task); END IF;
-    WITH RECURSIVE behind AS (
-        SELECT id FROM tasks WHERE thread_id = in_thread AND previous_task_id = p_task
-        UNION ALL SELECT t.id FROM behind b JOIN tasks t ON t.thread_id = in_thread AND t.previous_task_id = b.id)
-      UPDATE tasks t SET thread_turn = t.thread_turn - 1,
-        previous_task_id = CASE WHEN t.previous_task_id = p_task THEN gone.previous_task_id ELSE t.previous_task_id END
-      FROM behind b WHERE t.id = b.id;
-    -- Of a branch, the tip is the newest turn of the branch that it was forked from.
-    WITH RECURSIVE branch AS (
-        SELECT id, lane_number FROM tasks WHERE id = gone.forked_from AND thread_id = in_thread
-        UNION ALL SELECT t.id, t.lane_number FROM branch b JOIN tasks t ON t.thread_id = in_thread AND t.previous_task_id = b.id)
-      UPDATE threads SET active_task_id = holder, head_task_id = CASE WHEN head_task_id <> p_task THEN head_task_id
-          ELSE coalesce((SELECT id FROM branch ORDER BY lane_number DESC LIMIT 1), gone.previous_task_id) END
-        WHERE id = in_thread;
+    PERFORM leave_branch(gone);
+    IF gone.beside_lane AND holder IS NOT NULL THEN RETURN NULL; END IF;
+    IF holder = p_task OR holder IS NULL THEN holder := next_in_lane(in_thread, p_task); END IF;
+    UPDATE threads SET active_task_id = holder WHERE id = in_thread;
     -- The thread that it began has its id. One that was made without a turn stays.
     DELETE FROM threads WHERE id = in_thread AND id = p_task AND NOT EXISTS (SELECT 1 FROM tasks WHERE thread_id = in_thread);
   END IF;
-  RETURN CASE WHEN gone.beside_lane THEN NULL ELSE holder END;
+  RETURN holder;
 END $$;

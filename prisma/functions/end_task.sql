@@ -2,6 +2,7 @@
 -- one, the workflow, the last event's number, and the task as it ended: of the last two nothing when it had ended before, so that the
 -- caller opens the webhook's delivery once, in the same statement. p_outcome_unknown and p_not_called answer calls that are left open.
 -- Messages that wait for the task go to the next turn. If a person has stopped it, they are refused: stop means stop.
+-- A turn that has waited for this one, which stands next to the lane, gets the lane if it is free.
 -- Locks: the thread and the workflow FOR NO KEY UPDATE, so that a task being created either is visible here or sees the lane free; then
 -- the task, tool_calls, thread_messages, event_sequences, and the task's place among those that wait for a budget.
 CREATE OR REPLACE FUNCTION end_task(p_task uuid, p_status text, p_error text, p_error_code text, p_events jsonb,
@@ -22,7 +23,10 @@ BEGIN
   frees := coalesce(holder = p_task, false);
   UPDATE tasks SET status = p_status, error = p_error, error_code = p_error_code, completed_at = now(), caller_token = NULL
     WHERE id = p_task AND status IN ('pending', 'running', 'waiting') RETURNING * INTO ended;
-  IF frees THEN holder := next_in_lane(coalesce(in_thread, told_workflow), p_task); END IF;
+  IF frees OR (in_thread IS NOT NULL AND holder IS NULL) THEN
+    holder := next_in_lane(coalesce(in_thread, told_workflow), p_task);
+    frees := frees OR holder IS NOT NULL;
+  END IF;
   IF ended.id IS NOT NULL THEN
     -- They may be large, and nobody needs them.
     ended.cursor := NULL;
@@ -48,6 +52,13 @@ BEGIN
         holder := handed.next_task;
         frees := true;
       END IF;
+    END IF;
+    -- A message that made a fork which never began is read by nobody, and the branch in use is the one before.
+    IF ended.started_at IS NULL AND ended.thread_id IS NOT NULL AND ended.forked_from IS NOT NULL
+        AND EXISTS (SELECT 1 FROM thread_messages WHERE id = p_task AND when_busy = 'fork') THEN
+      DELETE FROM task_messages WHERE task_id = p_task AND step = ended.fork_step - 1 AND position = (
+        SELECT max(position) FROM task_messages WHERE task_id = p_task AND step = ended.fork_step - 1 AND position BETWEEN 150000 AND 151000);
+      PERFORM leave_branch(ended);
     END IF;
     DELETE FROM budget_waits WHERE task_id = p_task;
   END IF;

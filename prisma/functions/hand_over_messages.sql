@@ -18,8 +18,10 @@ BEGIN
     IF over.id IS NULL THEN
       SELECT * INTO over FROM tasks WHERE id = p_task;
       -- While the workflow is switched off, no task is next, but some may wait.
-      SELECT * INTO follower FROM tasks WHERE id = p_next OR (p_next IS NULL AND status = 'pending' AND NOT beside_lane
-          AND coalesce(thread_id, workflow_id) = coalesce(over.thread_id, over.workflow_id))
+      -- Next to a task that stands next to the lane, others are in progress: only what follows it reads it.
+      SELECT * INTO follower FROM tasks WHERE (id = p_next OR (p_next IS NULL AND status = 'pending' AND NOT beside_lane
+          AND coalesce(thread_id, workflow_id) = coalesce(over.thread_id, over.workflow_id)))
+          AND (NOT over.beside_lane OR previous_task_id = p_task)
         ORDER BY (on_busy = 'interrupt') DESC, lane_number NULLS FIRST, id LIMIT 1;
     END IF;
     target := CASE WHEN begun IS NOT NULL THEN begun

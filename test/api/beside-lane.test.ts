@@ -82,13 +82,40 @@ describe('a turn next to its lane', () => {
     expect(await taskOf(other.id)).toMatchObject({ status: 'pending' });
   });
 
-  it('may begin a thread, whose lane is free', async () => {
-    const { accept } = await createLane();
+  it('may begin a thread, whose lane is free; the turn that follows it waits until it has ended', async () => {
+    const { accept, tasks } = await createLane();
     const id = uuid();
     expect((await accept({ thread_id: id, is_new: true, beside_lane }, 'interrupt', id)).holder).toBe(id);
     expect(await threadOf(id)).toMatchObject({ active_task_id: null, head_task_id: id, newest_interrupt: 0 });
     const next = await accept({ thread_id: id });
-    expect(next.holder).toBe(next.id);
+    const later = await accept({ thread_id: id });
+    expect([next.holder, later.holder]).toEqual([id, id]);
+    expect(await tasks.holder(next.id)).toBe(id);
+    expect((await accept({ thread_id: id }, 'reject')).holder).toBeNull();
+    await tasks.settleLanes();
+    expect(await threadOf(id)).toMatchObject({ active_task_id: null, head_task_id: later.id });
+    expect(await end(id)).toBe(next.id);
+    expect(await end(next.id)).toBe(later.id);
+  });
+
+  it('gives the lane to the turn that waits for it when it is withdrawn', async () => {
+    const { accept, begin, tasks } = await createLane();
+    const thread_id = await begin();
+    await end(thread_id);
+    const aside = await accept({ thread_id, beside_lane });
+    const next = await accept({ thread_id });
+    expect(await tasks.discard(aside.id, new Date())).toBe(next.id);
+    expect(await taskOf(next.id)).toMatchObject({ thread_turn: 2, previous_task_id: thread_id });
+    expect(await threadOf(thread_id)).toMatchObject({ active_task_id: next.id, head_task_id: next.id });
+  });
+
+  it('does not make a turn of another branch wait', async () => {
+    const { accept, begin } = await createLane();
+    const thread_id = await begin();
+    await end(thread_id);
+    await accept({ thread_id, beside_lane });
+    const other = await accept({ thread_id, follows: { task_id: thread_id, turn: 1 } });
+    expect(other.holder).toBe(other.id);
   });
 
   it('is accepted with reject while another turn is in progress, and interrupts none', async () => {
@@ -102,7 +129,9 @@ describe('a turn next to its lane', () => {
     expect((await threadOf(thread_id))!.newest_interrupt).toBe(2);
     const newer = await accept({ thread_id }, 'interrupt');
     expect(await tasks.listSuperseded(workflow_id)).toEqual([{ task_id: urgent.id, principal: 'local:alice' }]);
-    expect(await end(thread_id)).toBe(newer.id);
+    // It follows the newest of those next to the lane.
+    expect(await end(thread_id)).toBeNull();
+    expect(await end(loud.id)).toBe(newer.id);
   });
 
   it('that is withdrawn leaves the lane alone, and the head to the turn before it', async () => {

@@ -41,6 +41,20 @@ async function busyThread() {
     messages,
     tasks,
     turn,
+    /** Sends a message that forks the first turn at its second step. */
+    fork: async (content: string) => {
+      const id = randomUUID();
+      const seed = { task_id: first, step: 2, effects: 'live' as const, definition_hash: null, changes: [], turns: 0 };
+      const place = { thread_id: first, follows: { task_id: null, turn: 0 }, beside_lane: true as const };
+      const copy = { ...seed, is_copy: true, message: content, edits: [], keeps_extra: true };
+      const receipt = { when_busy: 'fork', metadata: {}, content };
+      await tasks.create({ ...base, task_id: id, on_busy: 'enqueue', place, seed: copy, receipt });
+      return id;
+    },
+    textsOf: async (task_id: string) => {
+      const found = await prisma.taskMessage.findMany({ where: { task_id }, orderBy: [{ step: 'asc' }, { position: 'asc' }] });
+      return found.map((message) => message.content);
+    },
     /** Sends a message to the task that holds the lane; null if another one does. */
     steer: async (message: string, task_id = first, caller_token: string | null = null) => {
       const id = randomUUID();
@@ -61,6 +75,7 @@ const stateOf = async (id: string | null) => {
   return { state, task_id, step, reason };
 };
 const taskOf = (id: string | null) => database.prisma.task.findUnique({ where: { id: id! } });
+const markBegun = (id: string) => database.prisma.task.update({ where: { id }, data: { started_at: new Date() } });
 const threadOf = (id: string) => database.prisma.thread.findUniqueOrThrow({ where: { id } });
 
 describe('the messages that wait for a turn when it ends', () => {
@@ -205,6 +220,34 @@ describe('a message for a run', () => {
   });
 });
 
+describe('a message while a fork of the turn in progress is the branch in use', () => {
+  it('is for the fork, and begins the turn after it if the fork ends first, although the lane is held', async () => {
+    const { first, fork, steer, turn } = await busyThread();
+    const waiting = await turn();
+    const forked = await fork('or five');
+    await markBegun(forked);
+    expect(await steer('to the turn that holds the lane')).toBeNull();
+    const [five, six] = [await steer('five', forked), await steer('six', forked)];
+    expect(await end(forked)).toBeNull();
+    expect(await stateOf(five)).toMatchObject({ state: 'started', task_id: five });
+    expect(await stateOf(six)).toMatchObject({ state: 'pending', task_id: five });
+    expect(await taskOf(five)).toMatchObject({ previous_task_id: forked, thread_turn: 2 });
+    expect(await threadOf(first)).toMatchObject({ active_task_id: first, head_task_id: five });
+    expect(await end(first)).toBe(waiting);
+    expect(await end(waiting!)).toBe(five);
+  });
+
+  it('goes to the turn that waits for the fork', async () => {
+    const { first, fork, steer, turn } = await busyThread();
+    const forked = await fork('or five');
+    await end(first);
+    const [next, six] = [await turn(), await steer('six', forked)];
+    expect(await threadOf(first)).toMatchObject({ active_task_id: null });
+    expect(await end(forked)).toBe(next);
+    expect(await stateOf(six)).toMatchObject({ state: 'pending', task_id: next });
+  });
+});
+
 describe('a message that is withdrawn', () => {
   it('is not taken by a step that has read it before', async () => {
     const { first, steer, messages } = await busyThread();
@@ -219,6 +262,28 @@ describe('a message that is withdrawn', () => {
     expect(await taskOf(first)).toMatchObject({ status: 'pending', started_at: null });
     expect(await runs.begin(run, { ...opening, taken: [] })).not.toBeNull();
     expect(await messages.withdraw((await messages.find(two!))!)).toBeNull();
+  });
+
+  it('leaves the transcript of the fork that it made, and the branch in use is the one that was forked', async () => {
+    const { first, fork, turn, messages, textsOf } = await busyThread();
+    const waiting = await turn();
+    const [forked, next] = [await fork('or five'), await turn()];
+    expect(await textsOf(forked)).toEqual(['or five']);
+    expect(await taskOf(next)).toMatchObject({ previous_task_id: forked, thread_turn: 2 });
+    await messages.withdraw((await messages.find(forked))!);
+    await end(forked, 'halted', null);
+    expect(await textsOf(forked)).toEqual([]);
+    expect(await taskOf(next)).toMatchObject({ previous_task_id: waiting, thread_turn: 3 });
+    expect(await end(first)).toBe(waiting);
+  });
+
+  it('stays in the transcript of a fork that has begun', async () => {
+    const { first, fork, textsOf } = await busyThread();
+    const forked = await fork('or five');
+    await markBegun(forked);
+    await end(forked, 'halted', null);
+    expect(await textsOf(forked)).toEqual(['or five']);
+    expect(await threadOf(first)).toMatchObject({ active_task_id: first, head_task_id: forked });
   });
 
   it('lets the messages that waited for its turn begin another one', async () => {

@@ -8,14 +8,19 @@ export const NEW_TASK = [
   ...['service_key_id', 'created_at', 'thread_id', 'beside_lane', 'conversation_id'],
 ] as const;
 
-/** A task with its workflow and its thread, if it has one, and the task that holds its lane: itself, if it stands next to that. */
+/** A task with its workflow and its thread, if it has one, and the task that it waits for: itself, if it waits for none. */
 export const IN_LANE = 'tasks t JOIN workflows w ON w.id = t.workflow_id LEFT JOIN threads h ON h.id = t.thread_id';
 export const HOLDER =
-  'CASE WHEN t.beside_lane THEN t.id WHEN t.thread_id IS NULL THEN w.active_task_id ELSE h.active_task_id END';
+  'CASE WHEN t.beside_lane THEN t.id WHEN t.thread_id IS NULL THEN w.active_task_id ELSE coalesce(h.active_task_id, waits_for(t.previous_task_id)) END';
+
+/** The task for which a given one waits: of its branch, or of its lane. */
+const BUSY_WITH =
+  'CASE WHEN given.thread_id IS NULL THEN w.active_task_id ELSE coalesce(beside.holder, thread.active_task_id) END';
 
 /**
  * Writes a pending task, whose row is `task`, and its lane, the workflow's counters and version with it. A task of a thread follows the last
- * turn of its branch in use, unless the row names its turn and the one before it. A task next to its lane takes no lane, and waits for none.
+ * turn of its branch in use, unless the row names its turn and the one before it. A task next to its lane takes no lane, and waits for none;
+ * one that follows it waits until it has ended.
  * If the owner has :most_open tasks that have not ended, nothing is written, and the row names no holder.
  * With on_busy steer it is written only if nobody holds the lane, or the holder is being stopped. If it was sent as a message, its receipt is
  * written with it.
@@ -36,6 +41,9 @@ export const createTask = statement(
     thread AS MATERIALIZED (
       SELECT h.active_task_id, h.head_task_id FROM threads h, given
       WHERE h.id = given.thread_id AND h.owner = given.owner FOR NO KEY UPDATE OF h),
+    beside AS MATERIALIZED (
+      SELECT waits_for(CASE WHEN given.thread_turn IS NULL THEN thread.head_task_id ELSE given.previous_task_id END) AS holder
+      FROM given, thread WHERE NOT given.beside_lane),
     home AS (
       UPDATE workflows w SET task_count = w.task_count + 1, accepted_tasks = w.accepted_tasks + 1,
         last_task_id = given.id, last_task_status = 'pending', last_task_at = given.created_at,
@@ -44,20 +52,20 @@ export const createTask = statement(
         current_turn = CASE WHEN w.active_task_id IS NULL AND given.in_workflows_lane THEN 0 ELSE w.current_turn END,
         status = CASE WHEN w.active_task_id IS NULL AND given.in_workflows_lane THEN 'running' ELSE w.status END,
         version_count = w.version_count + CASE WHEN w.single_use OR :is_trial OR EXISTS (SELECT FROM known) THEN 0 ELSE 1 END
-      FROM given LEFT JOIN thread ON true
+      FROM given LEFT JOIN thread ON true LEFT JOIN beside ON true
       WHERE w.id = given.workflow_id AND w.status <> 'inactive'
-        AND (given.on_busy NOT IN ('reject', 'steer') OR given.beside_lane OR CASE WHEN given.thread_id IS NULL THEN w.active_task_id ELSE thread.active_task_id END IS NULL
-          OR given.on_busy = 'steer' AND EXISTS (SELECT 1 FROM tasks s WHERE s.halt_requested
-            AND s.id = CASE WHEN given.thread_id IS NULL THEN w.active_task_id ELSE thread.active_task_id END))
+        AND (given.on_busy NOT IN ('reject', 'steer') OR given.beside_lane OR ${BUSY_WITH} IS NULL
+          OR given.on_busy = 'steer' AND EXISTS (SELECT 1 FROM tasks s WHERE s.halt_requested AND s.id = ${BUSY_WITH}))
         AND (given.thread_id IS NULL OR :new_thread::jsonb IS NOT NULL OR EXISTS (SELECT FROM thread))
         AND NOT EXISTS (SELECT 1 FROM tasks WHERE id = given.id) AND (SELECT is_left FROM room)
       RETURNING w.active_task_id, w.accepted_tasks, w.single_use, w.version_count),
     joined AS (
-      UPDATE threads h SET active_task_id = CASE WHEN given.beside_lane THEN h.active_task_id ELSE coalesce(h.active_task_id, given.id) END,
+      UPDATE threads h SET active_task_id = CASE WHEN given.beside_lane OR beside.holder IS NOT NULL THEN h.active_task_id ELSE coalesce(h.active_task_id, given.id) END,
         accepted_tasks = h.accepted_tasks + 1,
         newest_interrupt = CASE WHEN given.on_busy = 'interrupt' AND NOT given.beside_lane THEN h.accepted_tasks + 1 ELSE h.newest_interrupt END,
         head_task_id = given.id, workflow_id = coalesce(h.workflow_id, given.workflow_id), updated_at = given.created_at
-      FROM given, home WHERE h.id = given.thread_id RETURNING h.active_task_id, h.accepted_tasks),
+      FROM given JOIN home ON true LEFT JOIN beside ON true WHERE h.id = given.thread_id
+      RETURNING coalesce(h.active_task_id, beside.holder) AS active_task_id, h.accepted_tasks),
     begun AS (
       INSERT INTO threads (id, owner, owner_login, workflow_id, title, head_task_id, active_task_id, accepted_tasks, newest_interrupt,
         created_at, updated_at)

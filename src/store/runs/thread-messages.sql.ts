@@ -45,12 +45,15 @@ export const handedOver = statement(
   `SELECT 1 AS ok FROM thread_messages WHERE id = :task_id AND state = 'started' AND content IS NOT NULL`,
 );
 
+/** The task of a thread that reads what is said in it: one next to the lane, in the branch in use, or the lane's. */
+const READER = 'coalesce(waits_for(h.head_task_id), h.active_task_id)';
+
 /** The task that holds a lane and may still read a message, with the number of messages that wait for it. */
 export const laneHolder = statement(
   'lane_holder',
   ['thread_id', 'workflow_id'],
   `SELECT t.id AS task_id, t.definition_hash, (SELECT count(*)::int FROM thread_messages m WHERE m.task_id = t.id AND m.state = 'pending') AS waiting
-    FROM (SELECT active_task_id FROM threads WHERE id = :thread_id
+    FROM (SELECT ${READER} AS active_task_id FROM threads h WHERE h.id = :thread_id
       UNION ALL SELECT active_task_id FROM workflows WHERE id = :workflow_id AND :thread_id::uuid IS NULL) lane
     JOIN tasks t ON t.id = lane.active_task_id WHERE t.status IN (${LIVE}) AND NOT t.halt_requested`,
 );
@@ -64,11 +67,12 @@ export const steerMessage = statement(
   ['message', 'events'],
   `WITH given AS MATERIALIZED (SELECT * FROM jsonb_populate_record(NULL::thread_messages, :message::jsonb)),
     thread AS MATERIALIZED (
-      SELECT h.active_task_id, h.accepted_tasks FROM threads h, given WHERE h.id = given.thread_id FOR NO KEY UPDATE OF h),
+      SELECT h.active_task_id, h.head_task_id, h.accepted_tasks FROM threads h, given WHERE h.id = given.thread_id FOR NO KEY UPDATE OF h),
     home AS MATERIALIZED (
       SELECT w.active_task_id, w.accepted_tasks FROM workflows w, given WHERE w.id = given.workflow_id AND given.thread_id IS NULL
       FOR NO KEY UPDATE OF w),
-    lane AS MATERIALIZED (SELECT * FROM thread UNION ALL SELECT * FROM home),
+    lane AS MATERIALIZED (
+      SELECT ${READER} AS active_task_id, accepted_tasks FROM thread h UNION ALL SELECT active_task_id, accepted_tasks FROM home),
     held AS MATERIALIZED (
       SELECT t.id, lane.accepted_tasks + 1 AS number FROM lane JOIN tasks t ON t.id = lane.active_task_id, given
       WHERE t.id = given.task_id AND t.status IN (${LIVE}) AND NOT t.halt_requested FOR NO KEY UPDATE OF t),
