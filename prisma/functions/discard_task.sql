@@ -37,7 +37,7 @@ BEGIN
       WHERE id = in_thread AND newest_interrupt > 0;
     PERFORM leave_branch(gone);
     IF gone.beside_lane AND holder IS NOT NULL THEN RETURN NULL; END IF;
-    IF holder = p_task OR holder IS NULL THEN holder := next_in_lane(in_thread, p_task); END IF;
+    IF holder IS NULL OR holder = p_task THEN holder := next_in_lane(in_thread, p_task); END IF;
     UPDATE threads SET active_task_id = holder WHERE id = in_thread;
     -- The thread that it began has its id. One that was made without a turn stays.
     DELETE FROM threads WHERE id = in_thread AND id = p_task AND NOT EXISTS (SELECT 1 FROM tasks WHERE thread_id = in_thread);

@@ -23,10 +23,6 @@ BEGIN
   frees := coalesce(holder = p_task, false);
   UPDATE tasks SET status = p_status, error = p_error, error_code = p_error_code, completed_at = now(), caller_token = NULL
     WHERE id = p_task AND status IN ('pending', 'running', 'waiting') RETURNING * INTO ended;
-  IF frees OR (in_thread IS NOT NULL AND holder IS NULL) THEN
-    holder := next_in_lane(coalesce(in_thread, told_workflow), p_task);
-    frees := frees OR holder IS NOT NULL;
-  END IF;
   IF ended.id IS NOT NULL THEN
     -- They may be large, and nobody needs them.
     ended.cursor := NULL;
@@ -35,7 +31,7 @@ BEGIN
     IF p_status <> 'completed' THEN
       p_events := close_open_work(p_task, p_outcome_unknown, p_not_called) || p_events;
     END IF;
-    SELECT * INTO handed FROM hand_over_messages(p_task, holder, CASE
+    SELECT * INTO handed FROM hand_over_messages(p_task, CASE
       WHEN EXISTS (SELECT 1 FROM thread_messages WHERE id = p_task AND state = 'withdrawn') THEN NULL
       WHEN p_error_code = 'workflow_inactive' THEN p_error
       WHEN ended.halt_requested OR (p_status = 'halted' AND p_error_code IS NULL) THEN 'stopped'
@@ -48,10 +44,6 @@ BEGIN
           'timestamp', to_char(t.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
           'data', jsonb_build_object('event', 'prompt_received', 'detail', left(t.prompt, 200), 'task_id', t.id)))
         FROM tasks t WHERE t.id = handed.begun));
-      IF (SELECT status FROM workflows WHERE id = told_workflow) <> 'inactive' AND (frees OR holder IS NULL) THEN
-        holder := handed.next_task;
-        frees := true;
-      END IF;
     END IF;
     -- A message that made a fork which never began is read by nobody, and the branch in use is the one before.
     IF ended.started_at IS NULL AND ended.thread_id IS NOT NULL AND ended.forked_from IS NOT NULL
@@ -61,6 +53,10 @@ BEGIN
       PERFORM leave_branch(ended);
     END IF;
     DELETE FROM budget_waits WHERE task_id = p_task;
+  END IF;
+  IF frees OR holder IS NULL THEN
+    holder := next_in_lane(coalesce(in_thread, told_workflow), p_task);
+    frees := frees OR holder IS NOT NULL;
   END IF;
   IF beside_lane AND NOT frees THEN
     UPDATE threads SET updated_at = now() WHERE id = in_thread;

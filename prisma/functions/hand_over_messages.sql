@@ -1,9 +1,9 @@
 -- Hands the messages that wait for a task which ends to the turn that follows, so that none waits for a task that has ended. The turn that
 -- the lane has next takes them if it was accepted before them, or interrupts. Otherwise the first becomes a turn with the settings of the
--- task that ends, and the others wait for it. p_refusal: why no turn is begun for them; NULL: one is. p_next is the lane's next task, and
--- next_task the one after this. Returns the turn that was begun, and the events of the task that ends.
+-- task that ends, and the others wait for it. p_refusal: why no turn is begun for them; NULL: one is. Returns the turn that was begun, and
+-- the events of the task that ends.
 -- Locks: thread_messages, and tasks that have not begun. The caller has locked the thread, the workflow and the task.
-CREATE OR REPLACE FUNCTION hand_over_messages(p_task uuid, p_next uuid, p_refusal text, OUT next_task uuid, OUT begun uuid, OUT reported jsonb)
+CREATE OR REPLACE FUNCTION hand_over_messages(p_task uuid, p_refusal text, OUT begun uuid, OUT reported jsonb)
   LANGUAGE plpgsql AS $$
 DECLARE
   at text := to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"');
@@ -13,16 +13,12 @@ DECLARE
   target uuid;
 BEGIN
   reported := '[]';
-  next_task := p_next;
   FOR message IN SELECT * FROM thread_messages WHERE task_id = p_task AND state = 'pending' ORDER BY number FOR NO KEY UPDATE LOOP
     IF over.id IS NULL THEN
       SELECT * INTO over FROM tasks WHERE id = p_task;
-      -- While the workflow is switched off, no task is next, but some may wait.
       -- Next to a task that stands next to the lane, others are in progress: only what follows it reads it.
-      SELECT * INTO follower FROM tasks WHERE (id = p_next OR (p_next IS NULL AND status = 'pending' AND NOT beside_lane
-          AND coalesce(thread_id, workflow_id) = coalesce(over.thread_id, over.workflow_id)))
-          AND (NOT over.beside_lane OR previous_task_id = p_task)
-        ORDER BY (on_busy = 'interrupt') DESC, lane_number NULLS FIRST, id LIMIT 1;
+      SELECT * INTO follower FROM tasks WHERE id = (SELECT first_in_lane(coalesce(over.thread_id, over.workflow_id), p_task))
+        AND (NOT over.beside_lane OR previous_task_id = p_task);
     END IF;
     target := CASE WHEN begun IS NOT NULL THEN begun
       WHEN follower.on_busy = 'interrupt' OR (p_refusal IS NULL AND follower.lane_number < message.number) THEN follower.id END;
@@ -54,7 +50,6 @@ BEGIN
       UPDATE workflows SET task_count = task_count + 1, last_task_id = begun, last_task_status = 'pending', last_task_at = now()
         WHERE id = over.workflow_id;
       UPDATE threads SET head_task_id = begun WHERE id = over.thread_id AND head_task_id = p_task;
-      next_task := begun;
       target := begun;
     END IF;
     UPDATE thread_messages SET task_id = target, updated_at = now(), state = CASE WHEN target = id THEN 'started' ELSE state END,

@@ -88,7 +88,7 @@ const messagesAreReadOnce: Check = async ({ database, sent }) => {
   for (const { number, id, when_busy } of sent) {
     const receipt = by_id.get(id);
     const all = places.get(markOf(number)) ?? [];
-    const own = all.filter(({ is_fork, task_id }) => !is_fork || task_id === id);
+    const own = all.filter(({ is_fork, task_id }) => !is_fork || task_id === receipt?.task_id);
     const is_read = ['started', 'steered'].includes(receipt?.state);
     hold(
       found,
@@ -146,4 +146,33 @@ const orderIsKept: Check = async ({ database }) => {
   return found;
 };
 
-export const MESSAGE_CHECKS: Check[] = [receiptsAreFinal, messagesAreReadOnce, orderIsKept];
+const describe = ({
+  id,
+  status,
+  on_busy,
+  lane_number,
+  previous_task_id,
+  forked_from,
+  beside_lane,
+  started_at,
+  completed_at,
+}: Row) =>
+  JSON.stringify({ id, status, on_busy, lane_number, previous_task_id, forked_from, beside_lane, started_at, completed_at });
+
+const branchesAreReadWhole: Check = async ({ database }) => {
+  const found = verdict('a turn begins when the turn that it follows has ended, so that it reads all of its branch');
+  const { rows } = await database.query<Row>(
+    `SELECT t.thread_id, to_jsonb(t.*) - 'cursor' - 'toolset' AS turn, to_jsonb(p.*) - 'cursor' - 'toolset' AS before,
+        p.completed_at IS NULL OR p.completed_at > t.started_at AS overlaps
+      FROM tasks t JOIN tasks p ON p.id = t.previous_task_id WHERE p.started_at < t.started_at`,
+  );
+  for (const { thread_id, turn, before, overlaps } of rows)
+    hold(
+      found,
+      !overlaps,
+      () => `${thread_id}: a turn began before the one that it follows had ended: ${describe(turn)}; ${describe(before)}`,
+    );
+  return found;
+};
+
+export const MESSAGE_CHECKS: Check[] = [receiptsAreFinal, messagesAreReadOnce, orderIsKept, branchesAreReadWhole];

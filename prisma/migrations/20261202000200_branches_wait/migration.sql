@@ -1,4 +1,7 @@
 -- Serves versions from: 20261202000190_thread_functions
+-- It finds the next turn itself.
+DROP FUNCTION hand_over_messages(uuid, uuid, text);
+
 -- Returns the turn that a turn after p_previous waits for although it does not hold the lane: one next to the lane that has not ended, in
 -- the branch that ends with p_previous. NULL: the branch has none, so all of it can be read when the lane is free. VOLATILE, so that a
 -- statement that has waited for the thread's lock finds what was committed in the meantime.
@@ -10,6 +13,23 @@ CREATE OR REPLACE FUNCTION waits_for(p_previous uuid) RETURNS uuid LANGUAGE sql 
     SELECT t.id, t.previous_task_id, t.beside_lane FROM open o JOIN tasks t ON t.id = o.previous_task_id
       WHERE NOT o.beside_lane AND t.status IN ('pending', 'running', 'waiting'))
   SELECT id FROM open WHERE beside_lane LIMIT 1
+$$;
+
+-- Returns the task that is first in a lane, apart from p_but: the newest interrupting task, then in the order in which the lane accepted
+-- them. A lane is a thread, or a workflow for the tasks that belong to no thread. An id or a time does not give that order: both are taken
+-- before the lane's lock. An interrupting task that a newer one follows never has its turn.
+-- Locks: nothing. Hold the lane's row FOR NO KEY UPDATE, so that nobody else gives the lane away.
+CREATE OR REPLACE FUNCTION first_in_lane(p_lane uuid, p_but uuid) RETURNS uuid LANGUAGE sql VOLATILE AS $$
+  SELECT t.id FROM tasks t JOIN workflows w ON w.id = t.workflow_id LEFT JOIN threads h ON h.id = t.thread_id
+    WHERE coalesce(t.thread_id, t.workflow_id) = p_lane AND t.status = 'pending' AND NOT t.beside_lane AND t.id <> p_but
+      AND NOT (t.on_busy = 'interrupt' AND coalesce(t.lane_number, 0) < coalesce(h.newest_interrupt, w.newest_interrupt))
+    ORDER BY (t.on_busy = 'interrupt') DESC, t.lane_number NULLS FIRST, t.id LIMIT 1
+$$;
+
+-- Returns the turn next to a thread's lane for which the first one in the lane waits, so that others wait behind that; NULL: none.
+-- Locks: nothing. Hold the thread FOR NO KEY UPDATE, so that no turn of it begins or ends.
+CREATE OR REPLACE FUNCTION lane_waits_for(p_thread uuid) RETURNS uuid LANGUAGE sql VOLATILE AS $$
+  SELECT waits_for(previous_task_id) FROM tasks WHERE id = (SELECT first_in_lane(p_thread, p_thread))
 $$;
 
 -- Takes a turn that never began out of its branch: the turns behind it, and the head of the thread, follow the turn before it instead; of a
@@ -35,25 +55,20 @@ BEGIN
   UPDATE threads SET head_task_id = tip WHERE id = p_turn.thread_id AND head_task_id = p_turn.id;
 END $$;
 
--- Returns the task that is next in a lane, apart from p_but: the newest interrupting task first, then in the order in which the lane
--- accepted them. A lane is a thread, or a workflow for the tasks that belong to no thread. An id or a time does not give that order:
--- both are taken before the lane's lock. An interrupting task that a newer one follows never has its turn. While the workflow is
--- switched off, none has, nor while a turn next to the lane works in the branch that the first one follows.
+-- Returns the task that has a lane next, apart from p_but: the first one, unless its workflow is switched off, or it waits for a turn next
+-- to the lane. Nobody overtakes it.
 -- Locks: nothing. Hold the lane's row FOR NO KEY UPDATE, so that nobody else gives the lane away.
-CREATE OR REPLACE FUNCTION next_in_lane(p_lane uuid, p_but uuid) RETURNS uuid LANGUAGE sql AS $$
-  SELECT CASE WHEN waits_for(first.previous_task_id) IS NULL THEN first.id END FROM (
-    SELECT t.id, t.previous_task_id FROM tasks t JOIN workflows w ON w.id = t.workflow_id LEFT JOIN threads h ON h.id = t.thread_id
-    WHERE coalesce(t.thread_id, t.workflow_id) = p_lane AND t.status = 'pending' AND NOT t.beside_lane AND t.id <> p_but AND w.status <> 'inactive'
-      AND NOT (t.on_busy = 'interrupt' AND coalesce(t.lane_number, 0) < coalesce(h.newest_interrupt, w.newest_interrupt))
-    ORDER BY (t.on_busy = 'interrupt') DESC, t.lane_number NULLS FIRST, t.id LIMIT 1) first
+CREATE OR REPLACE FUNCTION next_in_lane(p_lane uuid, p_but uuid) RETURNS uuid LANGUAGE sql VOLATILE AS $$
+  SELECT t.id FROM tasks t JOIN workflows w ON w.id = t.workflow_id
+    WHERE t.id = (SELECT first_in_lane(p_lane, p_but)) AND w.status <> 'inactive' AND waits_for(t.previous_task_id) IS NULL
 $$;
 
 -- Hands the messages that wait for a task which ends to the turn that follows, so that none waits for a task that has ended. The turn that
 -- the lane has next takes them if it was accepted before them, or interrupts. Otherwise the first becomes a turn with the settings of the
--- task that ends, and the others wait for it. p_refusal: why no turn is begun for them; NULL: one is. p_next is the lane's next task, and
--- next_task the one after this. Returns the turn that was begun, and the events of the task that ends.
+-- task that ends, and the others wait for it. p_refusal: why no turn is begun for them; NULL: one is. Returns the turn that was begun, and
+-- the events of the task that ends.
 -- Locks: thread_messages, and tasks that have not begun. The caller has locked the thread, the workflow and the task.
-CREATE OR REPLACE FUNCTION hand_over_messages(p_task uuid, p_next uuid, p_refusal text, OUT next_task uuid, OUT begun uuid, OUT reported jsonb)
+CREATE OR REPLACE FUNCTION hand_over_messages(p_task uuid, p_refusal text, OUT begun uuid, OUT reported jsonb)
   LANGUAGE plpgsql AS $$
 DECLARE
   at text := to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"');
@@ -63,16 +78,12 @@ DECLARE
   target uuid;
 BEGIN
   reported := '[]';
-  next_task := p_next;
   FOR message IN SELECT * FROM thread_messages WHERE task_id = p_task AND state = 'pending' ORDER BY number FOR NO KEY UPDATE LOOP
     IF over.id IS NULL THEN
       SELECT * INTO over FROM tasks WHERE id = p_task;
-      -- While the workflow is switched off, no task is next, but some may wait.
       -- Next to a task that stands next to the lane, others are in progress: only what follows it reads it.
-      SELECT * INTO follower FROM tasks WHERE (id = p_next OR (p_next IS NULL AND status = 'pending' AND NOT beside_lane
-          AND coalesce(thread_id, workflow_id) = coalesce(over.thread_id, over.workflow_id)))
-          AND (NOT over.beside_lane OR previous_task_id = p_task)
-        ORDER BY (on_busy = 'interrupt') DESC, lane_number NULLS FIRST, id LIMIT 1;
+      SELECT * INTO follower FROM tasks WHERE id = (SELECT first_in_lane(coalesce(over.thread_id, over.workflow_id), p_task))
+        AND (NOT over.beside_lane OR previous_task_id = p_task);
     END IF;
     target := CASE WHEN begun IS NOT NULL THEN begun
       WHEN follower.on_busy = 'interrupt' OR (p_refusal IS NULL AND follower.lane_number < message.number) THEN follower.id END;
@@ -104,7 +115,6 @@ BEGIN
       UPDATE workflows SET task_count = task_count + 1, last_task_id = begun, last_task_status = 'pending', last_task_at = now()
         WHERE id = over.workflow_id;
       UPDATE threads SET head_task_id = begun WHERE id = over.thread_id AND head_task_id = p_task;
-      next_task := begun;
       target := begun;
     END IF;
     UPDATE thread_messages SET task_id = target, updated_at = now(), state = CASE WHEN target = id THEN 'started' ELSE state END,
@@ -157,7 +167,7 @@ BEGIN
       WHERE id = in_thread AND newest_interrupt > 0;
     PERFORM leave_branch(gone);
     IF gone.beside_lane AND holder IS NOT NULL THEN RETURN NULL; END IF;
-    IF holder = p_task OR holder IS NULL THEN holder := next_in_lane(in_thread, p_task); END IF;
+    IF holder IS NULL OR holder = p_task THEN holder := next_in_lane(in_thread, p_task); END IF;
     UPDATE threads SET active_task_id = holder WHERE id = in_thread;
     -- The thread that it began has its id. One that was made without a turn stays.
     DELETE FROM threads WHERE id = in_thread AND id = p_task AND NOT EXISTS (SELECT 1 FROM tasks WHERE thread_id = in_thread);
@@ -190,10 +200,6 @@ BEGIN
   frees := coalesce(holder = p_task, false);
   UPDATE tasks SET status = p_status, error = p_error, error_code = p_error_code, completed_at = now(), caller_token = NULL
     WHERE id = p_task AND status IN ('pending', 'running', 'waiting') RETURNING * INTO ended;
-  IF frees OR (in_thread IS NOT NULL AND holder IS NULL) THEN
-    holder := next_in_lane(coalesce(in_thread, told_workflow), p_task);
-    frees := frees OR holder IS NOT NULL;
-  END IF;
   IF ended.id IS NOT NULL THEN
     -- They may be large, and nobody needs them.
     ended.cursor := NULL;
@@ -202,7 +208,7 @@ BEGIN
     IF p_status <> 'completed' THEN
       p_events := close_open_work(p_task, p_outcome_unknown, p_not_called) || p_events;
     END IF;
-    SELECT * INTO handed FROM hand_over_messages(p_task, holder, CASE
+    SELECT * INTO handed FROM hand_over_messages(p_task, CASE
       WHEN EXISTS (SELECT 1 FROM thread_messages WHERE id = p_task AND state = 'withdrawn') THEN NULL
       WHEN p_error_code = 'workflow_inactive' THEN p_error
       WHEN ended.halt_requested OR (p_status = 'halted' AND p_error_code IS NULL) THEN 'stopped'
@@ -215,10 +221,6 @@ BEGIN
           'timestamp', to_char(t.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
           'data', jsonb_build_object('event', 'prompt_received', 'detail', left(t.prompt, 200), 'task_id', t.id)))
         FROM tasks t WHERE t.id = handed.begun));
-      IF (SELECT status FROM workflows WHERE id = told_workflow) <> 'inactive' AND (frees OR holder IS NULL) THEN
-        holder := handed.next_task;
-        frees := true;
-      END IF;
     END IF;
     -- A message that made a fork which never began is read by nobody, and the branch in use is the one before.
     IF ended.started_at IS NULL AND ended.thread_id IS NOT NULL AND ended.forked_from IS NOT NULL
@@ -228,6 +230,10 @@ BEGIN
       PERFORM leave_branch(ended);
     END IF;
     DELETE FROM budget_waits WHERE task_id = p_task;
+  END IF;
+  IF frees OR holder IS NULL THEN
+    holder := next_in_lane(coalesce(in_thread, told_workflow), p_task);
+    frees := frees OR holder IS NOT NULL;
   END IF;
   IF beside_lane AND NOT frees THEN
     UPDATE threads SET updated_at = now() WHERE id = in_thread;

@@ -11,7 +11,7 @@ export const NEW_TASK = [
 /** A task with its workflow and its thread, if it has one, and the task that it waits for: itself, if it waits for none. */
 export const IN_LANE = 'tasks t JOIN workflows w ON w.id = t.workflow_id LEFT JOIN threads h ON h.id = t.thread_id';
 export const HOLDER =
-  'CASE WHEN t.beside_lane THEN t.id WHEN t.thread_id IS NULL THEN w.active_task_id ELSE coalesce(h.active_task_id, waits_for(t.previous_task_id)) END';
+  'CASE WHEN t.beside_lane THEN t.id WHEN t.thread_id IS NULL THEN w.active_task_id ELSE coalesce(h.active_task_id, lane_waits_for(h.id)) END';
 
 /** The task for which a given one waits: of its branch, or of its lane. */
 const BUSY_WITH =
@@ -42,7 +42,8 @@ export const createTask = statement(
       SELECT h.active_task_id, h.head_task_id FROM threads h, given
       WHERE h.id = given.thread_id AND h.owner = given.owner FOR NO KEY UPDATE OF h),
     beside AS MATERIALIZED (
-      SELECT waits_for(CASE WHEN given.thread_turn IS NULL THEN thread.head_task_id ELSE given.previous_task_id END) AS holder
+      SELECT coalesce(waits_for(CASE WHEN given.thread_turn IS NULL THEN thread.head_task_id ELSE given.previous_task_id END),
+        CASE WHEN thread.active_task_id IS NULL AND given.on_busy <> 'interrupt' THEN lane_waits_for(given.thread_id) END) AS holder
       FROM given, thread WHERE NOT given.beside_lane),
     home AS (
       UPDATE workflows w SET task_count = w.task_count + 1, accepted_tasks = w.accepted_tasks + 1,
