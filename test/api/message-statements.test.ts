@@ -220,6 +220,40 @@ describe('a message for a run', () => {
   });
 });
 
+describe('a turn that interrupts', () => {
+  it('stands before the turns that wait, which follow it; the last of them stays the head', async () => {
+    const { first, turn, tasks } = await busyThread();
+    const [two, three] = [await turn(), await turn()];
+    const newest = await turn('interrupt');
+    expect(await taskOf(newest)).toMatchObject({ previous_task_id: first, thread_turn: 2 });
+    expect(await taskOf(two)).toMatchObject({ previous_task_id: newest, thread_turn: 3 });
+    expect(await taskOf(three)).toMatchObject({ previous_task_id: two, thread_turn: 4 });
+    expect(await threadOf(first)).toMatchObject({ active_task_id: first, head_task_id: three });
+    expect(await tasks.discard(newest!, new Date())).toBe(first);
+    expect(await taskOf(two)).toMatchObject({ previous_task_id: first, thread_turn: 2 });
+    expect(await taskOf(three)).toMatchObject({ previous_task_id: two, thread_turn: 3 });
+  });
+
+  it('follows the turn in progress if none waits, and is the head', async () => {
+    const { first, turn } = await busyThread();
+    const newest = await turn('interrupt');
+    expect(await taskOf(newest)).toMatchObject({ previous_task_id: first, thread_turn: 2 });
+    expect(await threadOf(first)).toMatchObject({ head_task_id: newest });
+    await end(first);
+    // It holds the lane now, and has not begun.
+    const next = await turn('interrupt');
+    expect(await taskOf(next)).toMatchObject({ previous_task_id: newest, thread_turn: 3 });
+  });
+
+  it('leaves the turns where they are if it is refused', async () => {
+    const { first, turn, workflow_id } = await busyThread();
+    const two = await turn();
+    await database.prisma.workflow.update({ where: { id: workflow_id }, data: { status: 'inactive' } });
+    expect(await turn('interrupt')).toBeNull();
+    expect(await taskOf(two)).toMatchObject({ previous_task_id: first, thread_turn: 2 });
+  });
+});
+
 describe('a message while a fork of the turn in progress is the branch in use', () => {
   it('is for the fork, and begins the turn after it if the fork ends first, although the lane is held', async () => {
     const { first, fork, steer, turn } = await busyThread();

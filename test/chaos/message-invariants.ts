@@ -164,7 +164,7 @@ const branchesAreReadWhole: Check = async ({ database }) => {
   const { rows } = await database.query<Row>(
     `SELECT t.thread_id, to_jsonb(t.*) - 'cursor' - 'toolset' AS turn, to_jsonb(p.*) - 'cursor' - 'toolset' AS before,
         p.completed_at IS NULL OR p.completed_at > t.started_at AS overlaps
-      FROM tasks t JOIN tasks p ON p.id = t.previous_task_id WHERE p.started_at < t.started_at`,
+      FROM tasks t JOIN tasks p ON p.id = t.previous_task_id WHERE p.started_at IS NOT NULL AND t.started_at IS NOT NULL`,
   );
   for (const { thread_id, turn, before, overlaps } of rows)
     hold(

@@ -19,7 +19,7 @@ const BUSY_WITH =
 
 /**
  * Writes a pending task, whose row is `task`, and its lane, the workflow's counters and version with it. A task of a thread follows the last
- * turn of its branch in use, unless the row names its turn and the one before it. A task next to its lane takes no lane, and waits for none;
+ * turn of its branch in use, unless the row names its turn and the one before it; one that interrupts stands before those that wait. A task next to its lane takes no lane, and waits for none;
  * one that follows it waits until it has ended.
  * If the owner has :most_open tasks that have not ended, nothing is written, and the row names no holder.
  * With on_busy steer it is written only if nobody holds the lane, or the holder is being stopped. If it was sent as a message, its receipt is
@@ -60,12 +60,17 @@ export const createTask = statement(
         AND (given.thread_id IS NULL OR :new_thread::jsonb IS NOT NULL OR EXISTS (SELECT FROM thread))
         AND NOT EXISTS (SELECT 1 FROM tasks WHERE id = given.id) AND (SELECT is_left FROM room)
       RETURNING w.active_task_id, w.accepted_tasks, w.single_use, w.version_count),
+    follows AS MATERIALIZED (
+      SELECT CASE WHEN given.on_busy = 'interrupt' AND NOT given.beside_lane
+        THEN put_before_waiting(given.id, thread.head_task_id, thread.active_task_id) ELSE thread.head_task_id END AS task_id
+      FROM given, thread, home WHERE given.thread_turn IS NULL),
     joined AS (
       UPDATE threads h SET active_task_id = CASE WHEN given.beside_lane OR beside.holder IS NOT NULL THEN h.active_task_id ELSE coalesce(h.active_task_id, given.id) END,
         accepted_tasks = h.accepted_tasks + 1,
         newest_interrupt = CASE WHEN given.on_busy = 'interrupt' AND NOT given.beside_lane THEN h.accepted_tasks + 1 ELSE h.newest_interrupt END,
-        head_task_id = given.id, workflow_id = coalesce(h.workflow_id, given.workflow_id), updated_at = given.created_at
-      FROM given JOIN home ON true LEFT JOIN beside ON true WHERE h.id = given.thread_id
+        head_task_id = CASE WHEN given.thread_turn IS NULL AND follows.task_id IS DISTINCT FROM h.head_task_id THEN h.head_task_id ELSE given.id END,
+        workflow_id = coalesce(h.workflow_id, given.workflow_id), updated_at = given.created_at
+      FROM given JOIN home ON true LEFT JOIN beside ON true LEFT JOIN follows ON true WHERE h.id = given.thread_id
       RETURNING coalesce(h.active_task_id, beside.holder) AS active_task_id, h.accepted_tasks),
     begun AS (
       INSERT INTO threads (id, owner, owner_login, workflow_id, title, head_task_id, active_task_id, accepted_tasks, newest_interrupt,
@@ -92,9 +97,9 @@ export const createTask = statement(
     task AS (
       INSERT INTO tasks (${NEW_TASK.join(', ')}, previous_task_id, thread_turn, lane_number, restored_at)
       SELECT ${NEW_TASK.map((column) => `given.${column}`).join(', ')},
-        CASE WHEN given.thread_turn IS NULL THEN thread.head_task_id ELSE given.previous_task_id END,
-        coalesce(given.thread_turn, CASE WHEN given.thread_id IS NOT NULL THEN turn_after(thread.head_task_id) END), accepted_tasks, (SELECT restored_at FROM restore)
-      FROM given JOIN lane ON true LEFT JOIN thread ON true RETURNING id, workflow_id),
+        CASE WHEN given.thread_turn IS NULL THEN follows.task_id ELSE given.previous_task_id END,
+        coalesce(given.thread_turn, CASE WHEN given.thread_id IS NOT NULL THEN turn_after(follows.task_id) END), accepted_tasks, (SELECT restored_at FROM restore)
+      FROM given JOIN lane ON true LEFT JOIN follows ON true RETURNING id, workflow_id),
     receipt AS (
       INSERT INTO thread_messages (id, thread_id, workflow_id, owner, owner_login, task_id, state, when_busy, metadata, content, number, created_at, updated_at)
       SELECT given.id, given.thread_id, given.workflow_id, given.owner, given.owner_login, given.id, 'started', :receipt::jsonb ->> 'when_busy',
