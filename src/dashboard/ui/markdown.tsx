@@ -4,6 +4,7 @@ import ReactMarkdown, { type Components, type ExtraProps } from 'react-markdown'
 import remarkGfm from 'remark-gfm';
 import { Copyable } from './copy.tsx';
 import { ScrollBox } from './scroll-box.tsx';
+import { createSplitter } from './split-blocks.ts';
 
 /** A block of code that a model wrote. Its text is known only after rendering. */
 function Block({ children }: ComponentProps<'pre'>) {
@@ -74,13 +75,22 @@ const PLUGINS = [remarkGfm];
 
 /** Shows text that a model wrote. HTML is shown as text, images become links, and links open in a new tab. */
 export const Markdown = memo(function Markdown({ children }: { children: string }) {
+  const [splitBlocks] = useState(createSplitter);
+  return (
+    <div className="prose" dir="auto">
+      {splitBlocks(children).map(({ start, text }) => (
+        <Part key={start}>{text}</Part>
+      ))}
+    </div>
+  );
+});
+
+const Part = memo(function Part({ children }: { children: string }) {
   // The ids of footnotes must differ from those of other texts on the page.
   const clobberPrefix = `text-${useId()}-`;
   return (
-    <div className="prose" dir="auto">
-      <ReactMarkdown remarkPlugins={PLUGINS} remarkRehypeOptions={{ clobberPrefix }} components={COMPONENTS}>
-        {children}
-      </ReactMarkdown>
-    </div>
+    <ReactMarkdown remarkPlugins={PLUGINS} remarkRehypeOptions={{ clobberPrefix }} components={COMPONENTS}>
+      {children}
+    </ReactMarkdown>
   );
 });
