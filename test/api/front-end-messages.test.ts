@@ -107,19 +107,16 @@ describe('a message of useChat while a turn is in progress', () => {
     await here.alice.ok(here.alice.put(`/api/agents/${agent_id}`, { approval_tools: [name] }));
     here.model.script(asks({ name, args: { a: 17, b: 25 } }), says('Forty-two.'));
     const page = pages.ui({
-      sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
-      // What the turn will read stands in its answer.
-      onData: ({ data }) => {
-        const { state, sent_as } = data as { state: string; sent_as?: string };
-        if (state === 'pending' && sent_as) page.messages = page.messages.filter(({ id }) => id !== sent_as);
-      },
+      // The message that waits stands behind the answer.
+      sendAutomaticallyWhen: ({ messages }) =>
+        lastAssistantMessageIsCompleteWithApprovalResponses({ messages: messages.filter(({ role }) => role === 'assistant') }),
     });
     await page.sendMessage({ text: 'What is 17 + 25?' });
     await page.sendMessage({ text: 'In words.' }, { body: { when_busy: 'steer' } });
-    expect([page.status, page.messages.length]).toEqual(['ready', 2]);
-    const { approval } = page.lastMessage!.parts.at(-1) as { approval: { id: string } };
+    expect([page.status, page.messages.map(({ role }) => role)]).toEqual(['ready', ['user', 'assistant', 'user']]);
+    const { approval } = page.messages[1]!.parts.at(-1) as { approval: { id: string } };
     await page.addToolApprovalResponse({ id: approval.id, approved: true });
-    await expect.poll(() => textsOf(page.lastMessage)).toEqual(['Forty-two.']);
+    await expect.poll(() => textsOf(page.messages[1])).toEqual(['Forty-two.']);
     await expect.poll(() => page.status).toBe('ready');
     expect(lastLines().at(-1)).toBe('user: In words.');
     expect((await messagesOf(thread_id))[0]).toMatchObject({ state: 'steered', step: 2 });
@@ -139,7 +136,7 @@ describe('a message of useChat while a turn is in progress', () => {
     finish();
     await Promise.all([first, queued]);
     expect([textsOf(page.lastMessage), textsOf(interrupting.lastMessage), textsOf(later.lastMessage)]).toEqual([
-      ...[['Two and three?'], ['Seven.'], ['Nine.']],
+      ...[[], ['Seven.'], ['Nine.']],
     ]);
     expect((await messagesOf(thread_id)).map(({ when_busy, state }) => [when_busy, state])).toEqual([
       ...[
