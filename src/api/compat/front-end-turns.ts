@@ -66,10 +66,8 @@ export function createFrontEndTurns(services: CompatServices) {
     const attachments = await attachFiles(command, place.caller.key);
     const prompt = toPrompt(command);
     const when_busy = await findPolicy(command, workflow_id);
-    const sent = await dispatch.send({
-      ...{ ...toSender(place), workflow_id, thread_id, prompt, attachments, client_tools: command.client_tools },
-      ...{ on_busy: when_busy, receipt: toReceipt(when_busy), trigger: 'thread' },
-    });
+    const order = { ...toSender(place), workflow_id, thread_id, prompt, attachments, client_tools: command.client_tools };
+    const sent = await dispatch.send({ ...order, on_busy: when_busy, receipt: toReceipt(when_busy), trigger: 'thread' });
     if ('started' in sent) return { ...toNewTurn(sent.started), message_id: sent.started.task_id };
     const { id: message_id, task_id } = sent.steered;
     return { task_id, workflow_id, after: 0, is_new: false, message_id };

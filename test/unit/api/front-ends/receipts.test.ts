@@ -163,7 +163,7 @@ describe('a message of an AG-UI client for the turn in progress', () => {
       })),
     );
     const snapshots = frames.flatMap(({ data }) => ((data as any).type === 'MESSAGES_SNAPSHOT' ? [(data as any).messages] : []));
-    expect(snapshots[0].map(({ id }: { id: string }) => id)).toEqual([...['m1', `${TASK_ID}-1`, `${TASK_ID}-result-1-1`, 'm9']]);
+    expect(snapshots[0].map(({ id }: { id: string }) => id)).toEqual(['m1', `${TASK_ID}-1`, `${TASK_ID}-result-1-1`, MESSAGE_ID]);
     expect(statesIn(frames)).toEqual([
       ['pending', TASK_ID, null],
       ['steered', TASK_ID, 2],
