@@ -193,7 +193,7 @@ describe('a message in place of another one, in the page that has sent it', () =
 
   it('is the next turn, if a message stands before it that has no answer yet', async () => {
     const { thread_id, page } = await talk();
-    page.setMessages([...page.messages.slice(0, 2), user('Another?'), user('And then?')]);
+    page.setMessages([...page.messages.slice(0, 2), { ...user('Another?'), id: 'm3' }, user('And then?')]);
     here.model.script(says('Seven.'));
     await page.runAgent();
     expect(lastLines()).toEqual(['user: A prime?', 'assistant: Two.', 'user: Another?', 'assistant: Five.', 'user: And then?']);
