@@ -99,7 +99,10 @@ describe('a message of useChat for the turn in progress', () => {
 
   it('is answered by the message of the run that reads it, from its beginning, and names the id of the page', async () => {
     const frames = await answer({ [TASK_ID]: READS });
-    expect(frames[0]?.data).toMatchObject({ type: 'data-receipt', data: { state: 'pending', sent_as: 'm9' } });
+    expect(frames.slice(0, 2).map(({ data }) => data)).toMatchObject([
+      { type: 'data-receipt', data: { state: 'pending', sent_as: 'm9' } },
+      { type: 'start' },
+    ]);
     expect(receiptsIn(frames).at(-1)).toEqual({
       ...{ message_id: MESSAGE_ID, state: 'steered', task_id: TASK_ID, step: 2, sent_as: 'm9' },
     });
@@ -107,6 +110,17 @@ describe('a message of useChat for the turn in progress', () => {
     expect(shown?.id).toBe(TASK_ID);
     expect(shown?.parts.map(({ type }) => type)).toEqual([
       ...['step-start', 'text', 'dynamic-tool', 'steering-message', 'step-start', 'text'],
+    ]);
+  });
+
+  it('has the id of the page, and no other message has', async () => {
+    const other = log('message_waiting', 'Slower!', { message_id: OTHER_TASK_ID });
+    const frames = await answer({ [TASK_ID]: [...HELD, other, ...completes()] });
+    const named = receiptsIn(frames).map(({ message_id, sent_as }) => [message_id, sent_as]);
+    expect(named).toEqual([
+      [MESSAGE_ID, 'm9'],
+      [MESSAGE_ID, 'm9'],
+      [OTHER_TASK_ID, undefined],
     ]);
   });
 
