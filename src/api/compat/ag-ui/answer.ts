@@ -19,14 +19,9 @@ export async function* answerAgUi(turn: AnsweringTurn, input: AgUiRunInput, open
     const { record, place } = await openRun(task_id);
     const is_prompt = sent?.message_id === task_id;
     // The client keeps the places of messages that it has, so the one it has sent gets another id: it comes after the run's own.
-    const [prompt, waiting] = sent
-      ? [
-          { ...sent.message, id: toPromptId(task_id) },
-          { ...sent.message, id: sent.message_id },
-        ]
-      : [];
-    const before = [...omitRun(earlier, task_id), ...(prompt && is_prompt ? [prompt] : [])];
-    const messages = { earlier: before, waiting: is_prompt ? undefined : waiting, resumed: !is_new };
+    const own = sent && { ...sent.message, id: is_prompt ? toPromptId(task_id) : sent.message_id };
+    const before = [...omitRun(earlier, task_id), ...(own && is_prompt ? [own] : [])];
+    const messages = { earlier: before, waiting: own && !is_prompt ? own : undefined, resumed: !is_new };
     const passed_on = yield* streamAgUi(record, { ...place, ...client, ...messages });
     if (passed_on) yield* streamFrom(passed_on);
   }
