@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { Id } from './common.ts';
 import { endpoint, IdParams } from './endpoint.ts';
+import { WHEN_BUSY } from './thread-messages.ts';
 
 const UiPart = z.looseObject({ type: z.string() });
 
@@ -24,6 +25,10 @@ export const UiChatRequest = z
     trigger: z.enum(['submit-message', 'regenerate-message']).default('submit-message'),
     messageId: z.string().optional().meta({ description: 'The message that is edited, answered or made again' }),
     tools: ClientTools,
+    when_busy: z
+      .enum(WHEN_BUSY)
+      .optional()
+      .meta({ description: 'What happens to the message if a turn is in progress; absent: as `on_busy` of the workflow says' }),
   })
   .meta({
     id: 'UiChatRequest',
@@ -48,7 +53,10 @@ export const AgUiRunInput = z
     tools: ClientTools,
     context: z.array(z.looseObject({ description: z.string(), value: z.string() })).default([]),
     state: z.unknown().optional(),
-    forwardedProps: z.unknown().optional(),
+    forwardedProps: z.unknown().optional().meta({
+      description:
+        'Of these, `when_busy` is used: `enqueue`, `steer`, `interrupt`, `fork` or `reject`, if a turn is in progress when the message comes',
+    }),
     resume: z
       .array(
         z.looseObject({
@@ -107,7 +115,8 @@ export const frontEnds = {
     summary: 'Send a message from useChat and stream the answer',
     description:
       'For `useChat` of the AI SDK. A new message is a turn; `regenerate-message`, and a message that is sent again with its id, fork ' +
-      'a turn; approvals and results of client tools in an assistant message continue the run that waits for them.',
+      'a turn; approvals and results of client tools in an assistant message continue the run that waits for them. With `when_busy` steer, ' +
+      'the turn in progress reads a new message, and its answer is streamed from then on.',
     params: IdParams,
     body: UiChatRequest,
   }),
@@ -145,7 +154,9 @@ export const frontEnds = {
     ...sends,
     operation: 'run_ag_ui',
     summary: 'Run the agent of a thread for an AG-UI client',
-    description: 'A message of the user is a turn; `resume`, and results of client tools, continue the run that waits for them.',
+    description:
+      'A message of the user is a turn, or steers the one in progress; `resume`, and results of client tools, continue the run that waits ' +
+      'for them. Answers that are refused end the stream with `RUN_ERROR`.',
     params: IdParams,
     body: AgUiRunInput,
   }),

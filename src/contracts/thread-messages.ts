@@ -5,7 +5,7 @@ import { endpoint } from './endpoint.ts';
 import { Metadata } from './metadata.ts';
 
 const MESSAGE_STATES = ['pending', 'started', 'steered', 'refused', 'withdrawn'] as const;
-const WHEN_BUSY = ['enqueue', 'steer', 'interrupt', 'fork', 'reject'] as const;
+export const WHEN_BUSY = ['enqueue', 'steer', 'interrupt', 'fork', 'reject'] as const;
 
 export const MessageReceipt = z
   .object({

@@ -1,8 +1,11 @@
 import type { AttachmentOrder } from '../../contracts/attachments.ts';
+import type { WHEN_BUSY } from '../../contracts/thread-messages.ts';
 import type { ToolSpec } from '../../domain/definition.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { Answer } from '../../domain/questions.ts';
 import { isUuid } from '../../domain/uuid.ts';
+
+export type WhenBusy = (typeof WHEN_BUSY)[number];
 
 /** What a person wrote in a front end. */
 interface SentMessage {
@@ -30,13 +33,20 @@ export type FrontEndCommand =
       replaces: string | null;
       /** The id of the answer before it, as the page has it; null: none. */
       answer_before: string | null;
+      /**
+       * The id of the message that it follows in the page, of a protocol that does not say what it replaces. If the thread has a turn
+       * after that one, the message replaces it. Absent: it follows the last turn.
+       */
+      follows?: string | undefined;
+      /** What happens to it if a turn is in progress; absent: what the workflow says. */
+      when_busy?: WhenBusy | undefined;
       /** Tools that the client executes. */
       client_tools?: ToolSpec[] | undefined;
       /** What the page sends for the agent besides the message. */
       context?: readonly { description: string; value: string }[] | undefined;
     }
   /** Answer again. `message_id` is the answer, or the message that it answers; null: the last answer of the thread. */
-  | { kind: 'regenerate'; message_id: string | null; answer_before: string | null }
+  | { kind: 'regenerate'; message_id: string | null; answer_before: string | null; when_busy?: WhenBusy | undefined }
   | {
       kind: 'decide';
       task_id: string;

@@ -1,8 +1,8 @@
 import type { Thread } from '../../contracts/threads.ts';
-import type { AttachedFile } from '../../domain/attachments.ts';
 import { AppError, foreign } from '../../domain/errors.ts';
 import type { Caller } from '../../identity/caller.ts';
 import type { WiredTask } from '../../store/runs/wired-task.ts';
+import type { PromptOrder } from '../../temporal/start/new-task.ts';
 import { getHome, getOwnTask } from '../checks/owned.ts';
 import { type AskedFile, parseAttachments } from '../routes/attachments.ts';
 import { createCallDecisions, NOTHING_TO_DECIDE } from '../service/call-decisions.ts';
@@ -26,9 +26,12 @@ export interface AnsweringTurn {
   after: number;
   /** True if the command began the turn. */
   is_new: boolean;
+  /** The message of the command: the prompt of the turn, or one that waits for the turn to read it. Absent: it was no message. */
+  message_id?: string | undefined;
 }
 
 type Message = Extract<FrontEndCommand, { kind: 'message' }>;
+type Regeneration = Extract<FrontEndCommand, { kind: 'regenerate' }>;
 
 /** Carries out what the pages of both protocols ask for: messages, other answers, and decisions. */
 export function createFrontEndTurns(services: CompatServices) {
@@ -46,20 +49,34 @@ export function createFrontEndTurns(services: CompatServices) {
     service_key_id: service_key?.id,
   });
 
-  /** Sends a message as the next turn of the thread: the one place from which front ends do. */
+  /** Returns what happens to a command while a turn is in progress. */
+  const findPolicy = async ({ when_busy }: Message | Regeneration, workflow_id: string): Promise<string> =>
+    when_busy ?? (await store.workflows.find(workflow_id))?.on_busy ?? 'enqueue';
+
+  /** The same for what is written in place of a turn: it neither enters the one in progress nor runs next to it, so it waits. */
+  const findForkPolicy = async (command: Message | Regeneration, { workflow_id }: WiredTask): Promise<string> => {
+    const policy = await findPolicy(command, workflow_id);
+    return policy === 'steer' || policy === 'fork' ? 'enqueue' : policy;
+  };
+
+  /** Sends a message to the thread, as the next turn or to the one in progress: the one place from which front ends do. */
   async function send(command: Message, place: FrontEndPlace): Promise<AnsweringTurn> {
     const { id: thread_id } = place.thread;
     const workflow_id = getHome(place.thread);
     const attachments = await attachFiles(command, place.caller.key);
     const prompt = toPrompt(command);
+    const when_busy = await findPolicy(command, workflow_id);
     const order = { ...toSender(place), workflow_id, thread_id, prompt, attachments, client_tools: command.client_tools };
-    return toNewTurn(await dispatch.prompt({ ...order, trigger: 'thread' }));
+    const sent = await dispatch.send({ ...order, on_busy: when_busy, receipt: toReceipt(when_busy), trigger: 'thread' });
+    if ('started' in sent) return { ...toNewTurn(sent.started), message_id: sent.started.task_id };
+    const { id: message_id, task_id } = sent.steered;
+    return { task_id, workflow_id, after: 0, is_new: false, message_id };
   }
 
   /** Sends the prompt of a turn that has made no step again: there is nothing that a fork could copy. */
   async function sendAgain(
     source: WiredTask,
-    more: { prompt?: string; attachments?: readonly AttachedFile[] },
+    more: Pick<PromptOrder, 'on_busy' | 'receipt' | 'attachments'> & { prompt?: string },
     place: FrontEndPlace,
   ) {
     const { prompt, attachments, workflow_id, thread_id, previous_task_id, thread_turn } = source;
@@ -70,23 +87,27 @@ export function createFrontEndTurns(services: CompatServices) {
 
   async function edit(command: Message, source: WiredTask, place: FrontEndPlace): Promise<AnsweringTurn> {
     const { text, files } = command.message;
-    if (text === source.prompt && files.length === 0) return regenerate(source, place);
+    if (text === source.prompt && files.length === 0) return regenerate(source, command, place);
     const prompt = toPrompt(command);
     const attachments = await attachFiles(command, place.caller.key);
-    if ((await store.forks.steps(source.id)).length === 0) return sendAgain(source, { prompt, attachments }, place);
+    const on_busy = await findForkPolicy(command, source);
+    const message = { prompt, attachments, on_busy, receipt: toReceipt(on_busy) };
+    const toTurn = (turn: AnsweringTurn) => ({ ...turn, message_id: turn.task_id });
+    if ((await store.forks.steps(source.id)).length === 0) return toTurn(await sendAgain(source, message, place));
     const { workflow_id } = source;
     // None of the calls of the new message has been made yet.
     const fork = { ...toSender(place), source, workflow_id, in_thread: true, from_step: 1, effects: 'live' as const };
-    return toNewTurn(await dispatch.fork({ ...fork, prompt, attachments }));
+    return toTurn(toNewTurn(await dispatch.fork({ ...fork, ...message })));
   }
 
   /** Answers again from the last step: the calls before it are not made again. */
-  async function regenerate(source: WiredTask, place: FrontEndPlace): Promise<AnsweringTurn> {
+  async function regenerate(source: WiredTask, command: Message | Regeneration, place: FrontEndPlace): Promise<AnsweringTurn> {
     const last_step = (await store.forks.steps(source.id)).at(-1);
-    if (!last_step) return sendAgain(source, {}, place);
+    const on_busy = await findForkPolicy(command, source);
+    if (!last_step) return sendAgain(source, { on_busy }, place);
     const { workflow_id } = source;
     const fork = { ...toSender(place), source, workflow_id, in_thread: true, from_step: last_step.step };
-    return toNewTurn(await dispatch.fork({ ...fork, effects: 'recorded' }));
+    return toNewTurn(await dispatch.fork({ ...fork, on_busy, effects: 'recorded' }));
   }
 
   /** Returns the turn to which a message belongs: that of its id or, if the page chose the id, the one after the answer before it. */
@@ -156,12 +177,17 @@ export function createFrontEndTurns(services: CompatServices) {
       if (command.kind === 'decide') return decide(command, place);
       const { answer_before } = command;
       if (command.kind === 'regenerate')
-        return regenerate(await findTurn({ message_id: command.message_id, answer_before }, place), place);
-      if (command.replaces === null) return send(command, place);
+        return regenerate(await findTurn({ message_id: command.message_id, answer_before }, place), command, place);
+      if (command.replaces === null) {
+        const later = command.follows && (await findAfter(command.follows, place.thread));
+        return later ? edit(command, await getOwnTask(store)(later, place.caller), place) : send(command, place);
+      }
       return edit(command, await findTurn({ message_id: command.replaces, answer_before }, place), place);
     },
   };
 }
+
+const toReceipt = (when_busy: string) => ({ when_busy, metadata: {} });
 
 const toNewTurn = ({ task_id, workflow_id }: { task_id: string; workflow_id: string }): AnsweringTurn => ({
   task_id,

@@ -1,15 +1,19 @@
-import { type AgUiRunInput, frontEnds } from '../../contracts/front-ends.ts';
+import { frontEnds } from '../../contracts/front-ends.ts';
+import type { Thread } from '../../contracts/threads.ts';
 import { listClientTools } from '../../domain/definition.ts';
+import { AppError } from '../../domain/errors.ts';
 import { isTerminal } from '../../domain/statuses.ts';
 import type { Caller } from '../../identity/caller.ts';
 import { getOwnThread } from '../checks/owned.ts';
-import { listUnusedFields, parseAgUiCommand } from '../compat/ag-ui/command.ts';
-import { streamAgUi } from '../compat/ag-ui/stream.ts';
-import { type FrontEndCommand, toPromptId } from '../compat/commands.ts';
+import { answerAgUi, omitRun } from '../compat/ag-ui/answer.ts';
+import { answersRun, listUnusedFields, parseAgUiCommand } from '../compat/ag-ui/command.ts';
+import { type AgUiStream, refuseRun, startRun, streamAgUi } from '../compat/ag-ui/stream.ts';
+import type { FrontEndCommand } from '../compat/commands.ts';
 import { listAgUiHistory, listUiHistory, loadHistory } from '../compat/front-end-history.ts';
 import { type AnsweringTurn, createFrontEndTurns } from '../compat/front-end-turns.ts';
-import { readRunRecord } from '../compat/projection/read-record.ts';
+import { type RunRecord, readRunRecord } from '../compat/projection/read-record.ts';
 import { type CompatRun, type CompatServices, getDefinition } from '../compat/runs.ts';
+import { answerUi } from '../compat/ui/answer.ts';
 import { parseUiCommand } from '../compat/ui/command.ts';
 import { streamUiMessage } from '../compat/ui/stream.ts';
 import { type Api, mount } from '../http/mount.ts';
@@ -31,17 +35,24 @@ export function frontEndRoutes(api: Api, services: CompatServices): void {
   const getOwn = getOwnThread(store);
   const turns = createFrontEndTurns(services);
 
-  const carryOut = async (command: FrontEndCommand, { params: { id }, once }: Sent, caller: Caller): Promise<AnsweringTurn> => {
-    const thread = await getOwn(id, caller);
-    return (await once((task_id) => turns.carryOut(command, { thread, caller, task_id }))).value;
-  };
+  const carryOut = async (thread: Thread, command: FrontEndCommand, { once }: Sent, caller: Caller): Promise<AnsweringTurn> =>
+    (await once((task_id) => turns.carryOut(command, { thread, caller, task_id }))).value;
 
   /** Returns what both projections need to know of a run. */
   async function loadPlace(run: CompatRun) {
     const definition = await getDefinition(services, run);
+    const is_message = (await store.messages.find(run.task_id)) !== null;
     const { max_turns } = definition.settings;
-    return { task_id: run.task_id, toFileUrl, client_tools: listClientTools(definition), max_turns };
+    return { task_id: run.task_id, toFileUrl, client_tools: listClientTools(definition), max_turns, is_message };
   }
+
+  /** Returns a function that opens runs for the stream that answers a request. */
+  const openRuns = (turn: AnsweringTurn, command: FrontEndCommand, signal: AbortSignal) => async (task_id: string) => {
+    const run = { task_id, workflow_id: turn.workflow_id };
+    const { message_id } = turn;
+    const sent = message_id && command.kind === 'message' ? { message_id, sent_as: command.message.id } : undefined;
+    return { record: readRunRecord(following, run, signal), place: { ...(await loadPlace(run)), sent } };
+  };
 
   /** Returns the last turn of the branch in use; null: there is none. */
   const findHead = async (id: string, caller: Caller) => {
@@ -59,9 +70,10 @@ export function frontEndRoutes(api: Api, services: CompatServices): void {
   }
 
   mount(api, frontEnds.sendUi, async ({ body, signal, ...request }, caller) => {
-    const { is_new, after, ...run } = await carryOut(parseUiCommand(body), request, caller);
-    const receipt = is_new ? toReceipt(run) : undefined;
-    return streamUiMessage(readRunRecord(following, run, signal), { ...(await loadPlace(run)), after, receipt });
+    const thread = await getOwn(request.params.id, caller);
+    const command = parseUiCommand(body);
+    const turn = await carryOut(thread, command, request, caller);
+    return answerUi(turn, openRuns(turn, command, signal));
   });
   mount(api, frontEnds.resumeUi, ({ params: { id }, ...resuming }, caller) => resumeUi(id, resuming, caller));
   mount(api, frontEnds.resumeUiChat, ({ params: { id }, ...resuming }, caller) => resumeUi(id, resuming, caller));
@@ -72,10 +84,15 @@ export function frontEndRoutes(api: Api, services: CompatServices): void {
 
   mount(api, frontEnds.runAgUi, async ({ body, signal, warn, ...request }, caller) => {
     warn(...listUnusedFields(body).map((path) => ({ path, message: `\`${path}\` is not used` })));
-    const { is_new, after: _, ...run } = await carryOut(parseAgUiCommand(body), request, caller);
-    const place = { ...(await loadPlace(run)), thread_id: body.threadId, run_id: body.runId, earlier: listEarlier(body, run) };
-    const receipt = is_new ? toReceipt(run) : undefined;
-    return streamAgUi(readRunRecord(following, run, signal), { ...place, resumed: !is_new, receipt });
+    const thread = await getOwn(request.params.id, caller);
+    try {
+      const command = parseAgUiCommand(body);
+      const turn = await carryOut(thread, command, request, caller);
+      return answerAgUi(turn, body, openRuns(turn, command, signal));
+    } catch (error) {
+      if (!answersRun(body) || !isRefusal(error)) throw error;
+      return refuseRun(error, { thread_id: body.threadId, run_id: body.runId });
+    }
   });
   mount(api, frontEnds.connectAgUi, async ({ params: { id }, query: { turns: most }, signal }, caller) => {
     const { head_task_id } = await getOwn(id, caller);
@@ -84,8 +101,8 @@ export function frontEndRoutes(api: Api, services: CompatServices): void {
     if (!head) return showEmptyThread(id);
     const run = { task_id: head.task_id, workflow_id: head.workflow_id };
     const place = { ...(await loadPlace(run)), thread_id: id, run_id: run.task_id };
-    const earlier = listAgUiHistory(history, toFileUrl).filter((message) => !isOfRun(message, run));
-    return streamAgUi(readRunRecord(following, run, signal), { ...place, earlier, resumed: true });
+    const earlier = omitRun(listAgUiHistory(history, toFileUrl), head.task_id);
+    return connectToRun(readRunRecord(following, run, signal), { ...place, earlier, resumed: true });
   });
 }
 
@@ -94,20 +111,18 @@ interface Resuming {
   signal: AbortSignal;
 }
 
-const toReceipt = ({ task_id }: CompatRun) => ({ id: task_id, state: 'started', task_id });
+/** True for an error about what a request answers; others are about who asks, or about the installation. */
+const isRefusal = (error: unknown): error is AppError =>
+  error instanceof AppError && ['invalid', 'not_found', 'conflict', 'unprocessable'].includes(error.kind);
 
-type Message = AgUiRunInput['messages'][number];
-
-/** True for a message that the run itself has made, or the result that a client sent for one of its calls. */
-const isOfRun = ({ id, toolCallId }: Record<string, unknown>, { task_id }: CompatRun) =>
-  (String(id).startsWith(`${task_id}-`) && id !== toPromptId(task_id)) || String(toolCallId).startsWith(`call_${task_id}_`);
-
-/** Returns the messages that the client has, without those of the run that it continues. */
-const listEarlier = ({ messages }: AgUiRunInput, run: CompatRun) => messages.filter((message: Message) => !isOfRun(message, run));
+async function* connectToRun(record: RunRecord, stream: AgUiStream): AsyncGenerator<SseFrame> {
+  yield startRun(stream);
+  yield* streamAgUi(record, stream);
+}
 
 async function* showEmptyThread(id: string): AsyncGenerator<SseFrame> {
   const place = { threadId: id, runId: id };
-  yield { data: { type: 'RUN_STARTED', ...place } };
+  yield startRun({ thread_id: id, run_id: id });
   yield { data: { type: 'MESSAGES_SNAPSHOT', messages: [] } };
   yield { data: { type: 'RUN_FINISHED', ...place, outcome: { type: 'success' } } };
 }

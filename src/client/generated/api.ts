@@ -30,6 +30,7 @@ export type AgUiRunInput = {
     [name: string]: unknown;
   }[];
   state?: unknown;
+  /** Of these, `when_busy` is used: `enqueue`, `steer`, `interrupt`, `fork` or `reject`, if a turn is in progress when the message comes */
   forwardedProps?: unknown;
   /** The answers to the interrupts of the run before */
   resume?: {
@@ -4973,6 +4974,8 @@ export type UiChatRequest = {
     parameters?: unknown;
     [name: string]: unknown;
   }[];
+  /** What happens to the message if a turn is in progress; absent: as `on_busy` of the workflow says */
+  when_busy?: 'enqueue' | 'steer' | 'interrupt' | 'fork' | 'reject';
   [name: string]: unknown;
 };
 

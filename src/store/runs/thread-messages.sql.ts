@@ -1,3 +1,4 @@
+import { STOPPED_UNBEGUN } from '../../domain/receipts.ts';
 import { statement } from '../database/statement.ts';
 import { LIVE } from './runs.sql.ts';
 
@@ -8,7 +9,7 @@ export const NEW_MESSAGE = [
 ] as const;
 
 /** Why a turn that ended before it began has not run. */
-const UNBEGUN = `coalesce(t.error, CASE t.status WHEN 'halted' THEN 'The turn was stopped before it began' END)`;
+const UNBEGUN = `coalesce(t.error, CASE t.status WHEN 'halted' THEN '${STOPPED_UNBEGUN}' END)`;
 
 /** Messages as their receipts show them. Of one that began a turn, its task decides the state: there is no second record of it. */
 const RECEIPTS = `SELECT m.id, m.thread_id, m.workflow_id, m.owner, m.task_id, m.when_busy, m.metadata, m.step, m.created_at, m.updated_at,

@@ -2,6 +2,7 @@ import type pg from 'pg';
 import type { MessageReceipt } from '../../contracts/thread-messages.ts';
 import type { AttachedFile } from '../../domain/attachments.ts';
 import { notFound } from '../../domain/errors.ts';
+import { formatReason } from '../../domain/receipts.ts';
 import { storable } from '../../domain/transcript.ts';
 import { createTaskEvents } from '../../events/task-events.ts';
 import { row, rows } from '../database/database.ts';
@@ -46,14 +47,8 @@ interface Stores {
   publish?: Publish;
 }
 
-/** The reasons for which the end of a run refuses messages. */
-const REASONS: Record<string, string> = {
-  stopped: 'The run was stopped before it read this message; send the message again',
-  not_followed: 'The run ended before it read this message, and no run follows a fork whose tools are not called; send it again',
-};
-
 const toReceipt = ({ reason, ...found }: ReceiptRow): StoredReceipt =>
-  wire({ ...found, reason: REASONS[reason ?? ''] ?? reason });
+  wire({ ...found, reason: reason === null ? null : formatReason(reason) });
 
 const EXCERPT = 200;
 const FOREIGN_KEY = '23503';

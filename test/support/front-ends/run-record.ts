@@ -3,6 +3,7 @@ import { createTaskEvents, type NewEvent, type StoredEvent } from '../../../src/
 
 export const TASK_ID = '0197a0c4-6b1e-7c3a-9f57-0d2c5a1be001';
 export const OTHER_TASK_ID = '0197a0c4-6b1e-7c3a-9f57-0d2c5a1be002';
+export const MESSAGE_ID = '0197a0c4-6b1e-7c3a-9f57-0d2c5a1be017';
 const AT = '2026-01-31T12:00:00.000Z';
 
 /** The functions that make the events of the run `TASK_ID`. */
@@ -27,6 +28,9 @@ export const approved = (call_id: string) =>
   log('approval_decided', 'ann decided: approve', { call_id, decision: 'approve', by: 'ann' });
 export const denied = (call_id: string, why: string) =>
   log('approval_decided', 'ann decided: deny', { call_id, decision: 'deny', by: 'ann', message: why });
+/** The message `MESSAGE_ID` that a person sends to the run while it works, and the step that reads it. */
+export const awaits = (text: string) => log('message_waiting', text, { message_id: MESSAGE_ID });
+export const steers = (text: string, step: number) => message('user', text, { step, kind: 'steer', message_id: MESSAGE_ID });
 export const completes = () => [log('completed', 'The run is complete'), status('completed', 1)];
 
 /** The number of the first event: other runs of the workflow have those before. */

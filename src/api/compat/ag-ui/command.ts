@@ -1,4 +1,5 @@
 import { AgUiMessageContent, type AgUiRunInput } from '../../../contracts/front-ends.ts';
+import { WHEN_BUSY } from '../../../contracts/thread-messages.ts';
 import { ANSWER_ACTIONS, type Answer } from '../../../domain/questions.ts';
 import { isRecord } from '../../../domain/records.ts';
 import { isUuid } from '../../../domain/uuid.ts';
@@ -10,7 +11,9 @@ import {
   type FrontEndCommand,
   isPromptId,
   parseFile,
+  parseTurnId,
   toDecision,
+  type WhenBusy,
 } from '../commands.ts';
 import { extractText, parseClientTools } from '../openai/client-tools.ts';
 
@@ -22,7 +25,7 @@ interface OwnAnswer {
 }
 
 /** Returns what a request of an AG-UI client asks for. */
-export function parseAgUiCommand({ messages, tools, context, resume = [] }: AgUiRunInput): FrontEndCommand {
+export function parseAgUiCommand({ messages, tools, context, resume = [], forwardedProps }: AgUiRunInput): FrontEndCommand {
   const answers = [...resume.map(parseEntry), ...listResults(messages)];
   if (answers.length > 0) return toDecision(answers, { after: null, path: 'resume' });
   const at = messages.length - 1;
@@ -34,21 +37,47 @@ export function parseAgUiCommand({ messages, tools, context, resume = [] }: AgUi
     );
   const message = parseUserMessage(last, `messages.${at}`);
   const functions = tools.map((tool) => ({ type: 'function', ...tool }));
-  // The ids of pages are not on record, so only a message of a snapshot is known to have been sent before.
-  const replaces = isPromptId(last.id) ? last.id : null;
   return {
     kind: 'message',
     message,
-    replaces,
+    replaces: isPromptId(last.id) ? last.id : null,
     answer_before: null,
+    follows: findFollowed(messages.slice(0, at)),
+    when_busy: parseWhenBusy(forwardedProps),
     client_tools: parseClientTools(functions, undefined),
     context,
   };
 }
 
+/** True if a request answers what a run waits for, so that it sends no message. */
+export const answersRun = ({ resume = [], messages }: AgUiRunInput): boolean =>
+  resume.length > 0 || listResults(messages).length > 0;
+
 /** Names the fields of a request that have content, and that Perdura does not use. */
-export const listUnusedFields = ({ state, forwardedProps }: AgUiRunInput): string[] =>
-  Object.entries({ state, forwardedProps }).flatMap(([name, value]) => (isEmpty(value) ? [] : [name]));
+export function listUnusedFields({ state, forwardedProps }: AgUiRunInput): string[] {
+  const { when_busy: _, ...props } = isRecord(forwardedProps) ? forwardedProps : {};
+  const forwarded = isRecord(forwardedProps)
+    ? Object.entries(props).map(([name, value]) => [`forwardedProps.${name}`, value])
+    : [['forwardedProps', forwardedProps]];
+  return [['state', state], ...forwarded].flatMap(([name, value]) => (isEmpty(value) ? [] : [name as string]));
+}
+
+function parseWhenBusy(forwardedProps: unknown): WhenBusy | undefined {
+  const when_busy = isRecord(forwardedProps) ? forwardedProps.when_busy : undefined;
+  const known = WHEN_BUSY.find((one) => one === when_busy);
+  if (!known && when_busy !== undefined && when_busy !== null)
+    throw createCommandRefusal('forwardedProps.when_busy', `Send one of ${WHEN_BUSY.join(', ')}`);
+  return known;
+}
+
+/**
+ * Returns the id of the last of these messages, if Perdura gave it. The ids of pages are not on record: after a message of the page whose
+ * answer it does not have, nothing shows which turn it belongs to.
+ */
+function findFollowed(messages: readonly Message[]): string | undefined {
+  const last = messages.findLast(({ id, role }) => role === 'user' || parseTurnId(id) !== null);
+  return last && parseTurnId(last.id) !== null ? last.id : undefined;
+}
 
 const isEmpty = (value: unknown) => value === undefined || value === null || (isRecord(value) && Object.keys(value).length === 0);
 

@@ -83,6 +83,8 @@ export function createEvents(place: AgUiPlace) {
           { type: 'TEXT_MESSAGE_END', messageId },
         ];
       }
+      case 'receipt':
+        return [custom('receipt', part.receipt)];
       case 'call':
         return call(part);
       case 'approval_decided': {

@@ -3,6 +3,7 @@ import { formatCallId } from '../call-ids.ts';
 import type { AskedCall, Receipt, RunPart, RunUsage } from '../projection/parts.ts';
 import { CAUGHT_UP, type RunRecord } from '../projection/read-record.ts';
 import type { CallRules } from '../projection/track-calls.ts';
+import type { ReceiptRules } from '../projection/track-receipts.ts';
 import { createRunTracker } from '../projection/track-run.ts';
 import { type AgUiEvent, createEvents } from './events.ts';
 import { toInterrupt } from './interrupts.ts';
@@ -10,7 +11,7 @@ import { type AgUiMessage, type AgUiPlace, createMessages } from './messages.ts'
 
 const PROTOCOL_VERSION = '1.0';
 
-export interface AgUiStream extends AgUiPlace, CallRules {
+export interface AgUiStream extends AgUiPlace, CallRules, ReceiptRules {
   thread_id: string;
   /** The run of the client: one request, of which several may belong to one task. */
   run_id: string;
@@ -21,51 +22,85 @@ export interface AgUiStream extends AgUiPlace, CallRules {
    * sent the prompt: it gets everything piece by piece.
    */
   resumed: boolean;
-  /** The receipt of the message that the client has sent with this request. */
-  receipt?: Receipt | undefined;
+  /** A message of the client that waits for the task, with the id of its receipt. It is the last one of each snapshot until the task reads it. Absent: none. */
+  waiting?: AgUiMessage | undefined;
 }
 
+/** The task that gets a message when another one ends, and the messages so far, without that one. */
+export interface PassedOn {
+  task_id: string;
+  earlier: AgUiMessage[];
+}
+
+/** The first event of a run of the client. */
+export const startRun = ({ thread_id, run_id }: Pick<AgUiStream, 'thread_id' | 'run_id'>): SseFrame => ({
+  data: { type: 'RUN_STARTED', threadId: thread_id, runId: run_id, protocolVersion: PROTOCOL_VERSION },
+});
+
 /**
- * Streams a task as a run of AG-UI. The number of an event is sent with the last event of the protocol that it makes. Ends when the
- * task has ended, or when it rests until somebody answers: with interrupts, or with calls that the client executes. Without either,
- * the record ended early, and the client has to connect again.
+ * Streams a task as a run of AG-UI, after its first event. The number of an event is sent with the last event of the protocol that it
+ * makes. Ends when the task has ended, or when it rests until somebody answers: with interrupts, or with calls that the client executes.
+ * Without either, the record ended early, and the client has to connect again; or the message that waits is passed on to the returned
+ * task, whose stream continues the run. Null: it is not.
  */
-export async function* streamAgUi(record: RunRecord, stream: AgUiStream): AsyncGenerator<SseFrame> {
-  const { task_id, thread_id, run_id, earlier, resumed, receipt } = stream;
+export async function* streamAgUi(record: RunRecord, stream: AgUiStream): AsyncGenerator<SseFrame, PassedOn | null> {
+  const { task_id, thread_id, run_id, earlier, resumed, sent } = stream;
   const tracker = createRunTracker(stream);
   const events = createEvents(stream);
   const messages = createMessages(stream);
   const place = { threadId: thread_id, runId: run_id };
-  const snapshot = (): AgUiEvent => ({ type: 'MESSAGES_SNAPSHOT', messages: [...earlier, ...messages.list()] });
+  let { waiting } = stream;
+  const snapshot = (): AgUiEvent => ({
+    type: 'MESSAGES_SNAPSHOT',
+    messages: [...earlier, ...messages.list(), ...(waiting ? [waiting] : [])],
+  });
+  const receipts = new Map<string, Receipt>();
   let usage: RunUsage | null = null;
   let usage_before: RunUsage | null = null;
   let last = 0;
   let is_live = false;
   const finish = (parts: readonly RunPart[]) => listEndEvents(parts, { place, usage: subtractUsage(usage, usage_before) });
 
-  yield { data: { type: 'RUN_STARTED', ...place, protocolVersion: PROTOCOL_VERSION } };
-  if (receipt) yield { data: { type: 'CUSTOM', name: 'perdura.receipt', value: receipt } };
+  function convert(part: RunPart): AgUiEvent[] {
+    messages.add(part);
+    if (part.kind === 'usage') usage = part.usage;
+    const made = events.convert(part);
+    if (part.kind === 'reset') return [...made, snapshot()];
+    if (part.kind !== 'receipt') return made;
+    receipts.set(part.receipt.message_id, part.receipt);
+    if (part.receipt.message_id !== waiting?.id || part.receipt.state === 'pending') return made;
+    waiting = undefined;
+    // The client has the message behind everything that was written since it was sent.
+    return part.receipt.state === 'steered' ? [...made, snapshot()] : made;
+  }
+
+  /** Lists the receipts of messages that still wait, and of the one that the client has sent. */
+  const listReceipts = (): AgUiEvent[] =>
+    [...receipts.values()]
+      .filter(({ state, message_id }) => state === 'pending' || message_id === sent?.message_id)
+      .flatMap((receipt) => events.convert({ kind: 'receipt', receipt }));
+
   for await (const event of record) {
     if (event === CAUGHT_UP) {
       is_live = true;
       if (resumed) {
         usage_before = usage;
-        yield* toFrames(last, [snapshot(), ...events.reopen()]);
+        yield* toFrames(last, [snapshot(), ...listReceipts(), ...events.reopen()]);
       }
     } else {
       last = event.seq;
       const parts = tracker.read(event);
       const is_shown = is_live || !resumed;
-      const converted = parts.flatMap((part): AgUiEvent[] => {
-        messages.add(part);
-        if (part.kind === 'usage') usage = part.usage;
-        const made = events.convert(part);
-        return part.kind === 'reset' ? [...made, snapshot()] : made;
-      });
+      const converted = parts.flatMap(convert);
       const end = finish(parts);
+      const receiver = end && waiting ? receipts.get(waiting.id)?.task_id : undefined;
+      if (receiver !== undefined && receiver !== task_id) {
+        yield* toFrames(last, is_shown ? [...converted, ...events.close()] : [snapshot()]);
+        return { task_id: receiver, earlier: [...earlier, ...messages.list()] };
+      }
       if (is_shown) yield* toFrames(last, [...converted, ...(end ? [...events.close(), ...end] : [])]);
-      else if (end) yield* toFrames(last, [snapshot(), ...end]);
-      if (end) return;
+      else if (end) yield* toFrames(last, [snapshot(), ...listReceipts(), ...end]);
+      if (end) return null;
     }
     const asked = is_live ? tracker.findRest() : null;
     if (!asked) continue;
@@ -73,8 +108,19 @@ export async function* streamAgUi(record: RunRecord, stream: AgUiStream): AsyncG
     const finished = { type: 'RUN_FINISHED', ...place, outcome, ...toTokenUsage(subtractUsage(usage, usage_before)) };
     // The specification asks for the messages before an interrupt. A client that has just come has them.
     const before = outcome.type === 'interrupt' && !(resumed && event === CAUGHT_UP) ? [snapshot()] : [];
-    return yield* toFrames(last, [...events.close(), ...before, finished]);
+    yield* toFrames(last, [...events.close(), ...before, finished]);
+    return null;
   }
+  return null;
+}
+
+/** The run of a request that is refused. A client shows its message; of another status than 200, it shows the body as it is. */
+export async function* refuseRun(
+  { message, code }: { message: string; code: string },
+  place: Pick<AgUiStream, 'thread_id' | 'run_id'>,
+): AsyncGenerator<SseFrame> {
+  yield startRun(place);
+  yield { data: { type: 'RUN_ERROR', message, code } };
 }
 
 const toFrames = (seq: number, events: readonly AgUiEvent[]): SseFrame[] =>

@@ -38,13 +38,18 @@ export interface Wait {
   question?: CallQuestion | undefined;
 }
 
-/** Where a message of the person went, which is not part of the run: it waits, a run has taken it, or it was refused. */
+/** The state of a message that a person sent to a run, or that begins it. `pending` may come again, every other state is final. */
 export interface Receipt {
-  id: string;
-  state: string;
-  task_id?: string | null;
-  step?: number | null;
-  reason?: string | null;
+  message_id: string;
+  state: 'pending' | 'started' | 'steered' | 'refused' | 'withdrawn';
+  /** The run that it waits for, has entered, or is. */
+  task_id: string;
+  /** The step that has read it; null: none, or it is the prompt. */
+  step: number | null;
+  /** Why it was refused. */
+  reason?: string | undefined;
+  /** The id that the client gave it, if it came with the request of this stream. */
+  sent_as?: string | undefined;
 }
 
 export interface RunUsage {
@@ -63,7 +68,9 @@ export type RunPart =
   /** The unfinished text of the step is void: it is sent again. */
   | { kind: 'reset'; step: number }
   | { kind: 'reasoning'; step: number; text: string }
+  /** A message that a person sent to the run while it worked; `id` is that of its receipt. */
   | { kind: 'steer'; id: string; text: string }
+  | { kind: 'receipt'; receipt: Receipt }
   | { kind: 'call'; step: number; call: PartCall }
   | { kind: 'approval_requested'; call_id: string }
   | { kind: 'approval_decided'; call_id: string; approved: boolean; message?: string | undefined }

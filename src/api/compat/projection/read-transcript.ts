@@ -1,7 +1,7 @@
 import type { Attachment } from '../../../contracts/attachments.ts';
 import type { ToolCallRecord } from '../../../contracts/tasks.ts';
 import { isRecord } from '../../../domain/records.ts';
-import { DENIAL, NOT_CALLED, parseDenial, type TranscriptMessage } from '../../../domain/transcript.ts';
+import { DENIAL, NOT_CALLED, parseDenial, type SteerExtra, type TranscriptMessage } from '../../../domain/transcript.ts';
 import type { RunPart } from './parts.ts';
 
 /** What the ledger has of a call. */
@@ -18,7 +18,6 @@ interface RecordedTurn {
 export function readTranscript({ messages, calls, client_tools }: RecordedTurn): RunPart[] {
   const call_by_id = new Map(calls.map((call) => [call.call_id, call]));
   let step = 0;
-  let steers = 0;
 
   function readReply({ content, tool_calls, extra, ...message }: TranscriptMessage): RunPart[] {
     step = message.step;
@@ -75,14 +74,9 @@ export function readTranscript({ messages, calls, client_tools }: RecordedTurn):
     if (kind === 'denial') return readDenial(call_id!, content);
     if (role === 'tool')
       return [toResult(call_id!, content, isRecord(extra) && Array.isArray(extra.files) ? (extra.files as Attachment[]) : [])];
-    if (!isSteer(kind)) return [];
-    steers += 1;
-    return [{ kind: 'steer', id: `steer-${steers}`, text: content }];
+    return kind === 'steer' ? [{ kind: 'steer', id: (extra as SteerExtra).message_id, text: content }] : [];
   });
 }
 
 /** What the model wrote, or what a guardrail put in its place. */
 const REPLIES = ['reply', 'partial', 'withheld'];
-
-/** True for a message that a person sent to the run while it worked. */
-const isSteer = (kind: string) => kind === 'steer';

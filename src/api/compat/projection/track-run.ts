@@ -5,6 +5,7 @@ import { isTerminal } from '../../../domain/statuses.ts';
 import { createTextDigest, PIECE } from '../runs.ts';
 import type { AskedCall, RunPart, RunUsage } from './parts.ts';
 import { type CallRules, createCallTracker, isOfCall } from './track-calls.ts';
+import { createReceiptTracker, type ReceiptRules } from './track-receipts.ts';
 import { createWaitTracker } from './track-waits.ts';
 
 type DataOf<T extends RunEvent['type']> = Extract<RunEvent, { type: T }>['data'];
@@ -25,14 +26,14 @@ const NOTICES: LogName[] = [
 ];
 
 /** Converts the events of a run into parts, in order. Text that is sent again is part of the run once. */
-export function createRunTracker(rules: CallRules) {
+export function createRunTracker(rules: CallRules & ReceiptRules) {
   const calls = createCallTracker(rules);
   const waits = createWaitTracker();
+  const receipts = createReceiptTracker(rules);
   const text = createTextDigest();
   let step = 0;
   let status: DataOf<'status'>['status'] = 'pending';
   let truncated = false;
-  let steers = 0;
 
   function beginStep(next: number | undefined): RunPart[] {
     if (next === undefined ? step > 0 : next === step) return [];
@@ -72,12 +73,11 @@ export function createRunTracker(rules: CallRules) {
   }
 
   function readMessage(data: DataOf<'message'>): RunPart[] {
-    const { role, content, call_id } = data;
+    const { role, content, call_id, message_id } = data;
     if (role === 'assistant') return readReply(data);
     if (role === 'tool' && call_id) return [...waits.endCall(call_id), ...calls.readMessage(call_id, content)];
-    if (role !== 'user') return [];
-    steers += 1;
-    return [{ kind: 'steer', id: `steer-${steers}`, text: content }];
+    if (role !== 'user' || message_id === undefined) return [];
+    return [{ kind: 'steer', id: message_id, text: content }, ...receipts.steer(message_id, data.step ?? step + 1)];
   }
 
   function readLog(data: LogData, at: string): RunPart[] {
@@ -90,18 +90,19 @@ export function createRunTracker(rules: CallRules) {
     }
     if (NOTICES.includes(data.event)) return [{ kind: 'notice', event: data.event, detail: data.detail }];
     const of_call = isOfCall(data) ? calls.read(step, data) : [];
-    return [...of_call, ...waits.read(data, at)];
+    return [...of_call, ...waits.read(data, at), ...receipts.read(data)];
   }
 
   function readStatus(data: DataOf<'status'>): RunPart[] {
     status = data.status;
     calls.countTurns(data.current_turn);
-    if (status === 'running') return waits.resume();
+    if (status === 'running') return [...waits.resume(), ...receipts.begin()];
     if (!isTerminal(status)) return [];
     const unfinished: RunPart[] = text.isEmpty() ? [] : [{ kind: 'text_end', step }];
     text.clear();
     const { error = null, error_code = null } = data;
-    return [...unfinished, ...waits.endAll(), ...calls.endAll(), { kind: 'end', status, error, error_code, truncated }];
+    const over = [...unfinished, ...waits.endAll(), ...calls.endAll(), ...receipts.end(status, error)];
+    return [...over, { kind: 'end', status, error, error_code, truncated }];
   }
 
   return {

@@ -1,6 +1,6 @@
 import type { Attachment } from '../../../contracts/attachments.ts';
 import { formatCallId } from '../call-ids.ts';
-import type { PartCall, PartResult, RunPart, Wait } from '../projection/parts.ts';
+import type { PartCall, PartResult, Receipt, RunPart, Wait } from '../projection/parts.ts';
 
 /** A chunk of the AI SDK's UI message stream (version 1). */
 export type UiChunk = { type: string } & Record<string, unknown>;
@@ -39,6 +39,13 @@ export const toWaitData = ({ id, ...wait }: Wait, over: boolean) => ({
   type: 'data-wait' as const,
   id,
   data: { ...JSON.parse(JSON.stringify(wait)), over },
+});
+
+export const toReceiptChunk = (receipt: Receipt): UiChunk => ({
+  type: 'data-receipt',
+  id: receipt.message_id,
+  data: JSON.parse(JSON.stringify(receipt)),
+  transient: true,
 });
 
 /** Converts the parts of a run into chunks. Opens and closes the steps and texts that the protocol asks for. */
@@ -99,7 +106,9 @@ export function createChunks({ task_id, toFileUrl }: UiPlace) {
         ];
       }
       case 'steer':
-        return [{ type: 'steering-message', id: `${task_id}-${part.id}`, parts: [{ type: 'text', text: part.text }] }];
+        return [{ type: 'steering-message', id: part.id, parts: [{ type: 'text', text: part.text }] }];
+      case 'receipt':
+        return [toReceiptChunk(part.receipt)];
       case 'call':
         return [{ type: 'tool-input-available', ...toCallFacts(task_id, part.call), input: parseJson(part.call.arguments) }];
       case 'approval_requested': {

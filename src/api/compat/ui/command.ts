@@ -13,13 +13,13 @@ interface PlacedMessage {
 }
 
 /** Returns what a request of `useChat` asks for. */
-export function parseUiCommand({ messages, trigger, messageId: message_id, tools }: UiChatRequest): FrontEndCommand {
+export function parseUiCommand({ messages, trigger, messageId: message_id, tools, when_busy }: UiChatRequest): FrontEndCommand {
   if (trigger === 'regenerate-message') {
     const answer_before = findAnswerBefore(
       messages,
       messages.findLastIndex(({ role }) => role === 'user'),
     );
-    return { kind: 'regenerate', message_id: message_id ?? null, answer_before };
+    return { kind: 'regenerate', message_id: message_id ?? null, answer_before, when_busy };
   }
   const at = message_id === undefined ? messages.length - 1 : messages.findLastIndex(({ id }) => id === message_id);
   const message = messages[at];
@@ -35,6 +35,7 @@ export function parseUiCommand({ messages, trigger, messageId: message_id, tools
       message: parseUserMessage(placed),
       replaces: message_id === undefined ? null : message.id,
       answer_before: findAnswerBefore(messages, at),
+      when_busy,
       client_tools: parseClientTools(
         tools.map((tool) => ({ type: 'function', ...tool })),
         undefined,

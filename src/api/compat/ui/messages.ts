@@ -92,7 +92,7 @@ export function toAssistantMessage(
       case 'steer':
         return parts.push({
           type: 'steering-message',
-          id: `${task_id}-${part.id}`,
+          id: part.id,
           parts: [{ type: 'text', text: part.text }],
         });
       case 'call':

@@ -1,22 +1,25 @@
 import type { StoredEvent } from '../../../events/task-events.ts';
 import type { SseFrame } from '../../http/sse.ts';
-import type { EndStatus, Receipt, RunPart } from '../projection/parts.ts';
+import type { AskedCall, EndStatus, RunPart } from '../projection/parts.ts';
 import { CAUGHT_UP, type RunRecord } from '../projection/read-record.ts';
 import type { CallRules } from '../projection/track-calls.ts';
+import type { ReceiptRules } from '../projection/track-receipts.ts';
 import { createRunTracker } from '../projection/track-run.ts';
 import { createChunks, type UiChunk, type UiPlace } from './chunks.ts';
 
-export interface UiStream extends UiPlace, CallRules {
+export interface UiStream extends UiPlace, CallRules, ReceiptRules {
   /** The client has the chunks of the events up to this number, in the message that it continues; 0: it has none. */
   after: number;
   /** Metadata of the message, besides what the stream itself adds. */
   metadata?: Record<string, unknown> | undefined;
-  /** The receipt of the message that the client has sent with this request. */
-  receipt?: Receipt | undefined;
 }
 
 /** What `useChat` answers by sending a message again; everything else is answered elsewhere, while the stream stays open. */
 const ANSWERED_BY_CHAT = ['approval', 'client'];
+
+/** True if a run waits for nothing but what `useChat` answers. */
+export const isAtRest = (asked: readonly AskedCall[] | null) =>
+  asked?.every(({ ask }) => ANSWERED_BY_CHAT.includes(ask)) ?? false;
 
 const FINISH_REASONS: Record<EndStatus, string> = { completed: 'stop', failed: 'error', halted: 'interrupted' };
 
@@ -26,14 +29,12 @@ const FINISH_REASONS: Record<EndStatus, string> = { completed: 'stop', failed: '
  * record ended early: nothing reports to the client that the message is complete.
  */
 export async function* streamUiMessage(record: RunRecord, stream: UiStream): AsyncGenerator<SseFrame> {
-  const { task_id, after, metadata, receipt } = stream;
+  const { task_id, after, metadata } = stream;
   const tracker = createRunTracker(stream);
   const chunks = createChunks(stream);
-  const isAtRest = () => tracker.findRest()?.every(({ ask }) => ANSWERED_BY_CHAT.includes(ask)) ?? false;
   let last = 0;
   let is_live = false;
   yield { data: { type: 'start', messageId: task_id, messageMetadata: { ...metadata, task_id } } };
-  if (receipt) yield { data: { type: 'data-receipt', id: receipt.id, data: receipt, transient: true } };
   for await (const event of record) {
     if (event === CAUGHT_UP) {
       is_live = true;
@@ -49,7 +50,7 @@ export async function* streamUiMessage(record: RunRecord, stream: UiStream): Asy
       else chunks.forgetText();
       if (end) return yield DONE;
     }
-    if (is_live && isAtRest())
+    if (is_live && isAtRest(tracker.findRest()))
       return yield* [...toFrames(last, [...chunks.close(), toFinish('tool-calls', { status: 'waiting', event: last })]), DONE];
   }
 }

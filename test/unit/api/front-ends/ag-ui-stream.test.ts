@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { AgUiMessage } from '../../../../src/api/compat/ag-ui/messages.ts';
-import { type AgUiStream, streamAgUi } from '../../../../src/api/compat/ag-ui/stream.ts';
+import { type AgUiStream, startRun, streamAgUi } from '../../../../src/api/compat/ag-ui/stream.ts';
 import type { NewEvent } from '../../../../src/events/task-events.ts';
 import { readRun } from '../../../support/front-ends/ag-ui-reader.ts';
 import {
@@ -14,11 +14,13 @@ import {
   delta,
   FIRST,
   log,
+  MESSAGE_ID,
   message,
   modelCall,
   numbered,
   recordOf,
   status,
+  steers,
   TASK_ID,
   usage,
 } from '../../../support/front-ends/run-record.ts';
@@ -33,14 +35,14 @@ interface Reading extends Partial<AgUiStream> {
   live?: number;
 }
 
-const framesOf = (events: readonly NewEvent[], { live = 0, ...options }: Reading = {}) =>
-  listFrames(
-    streamAgUi(recordOf(numbered(events), live), {
-      ...{ task_id: TASK_ID, toFileUrl, thread_id: 'thread-1', run_id: 'run-1', client_tools: [] },
-      ...{ earlier: [EARLIER, PROMPT], resumed: false },
-      ...options,
-    }),
-  );
+const framesOf = async (events: readonly NewEvent[], { live = 0, ...options }: Reading = {}) => {
+  const stream: AgUiStream = {
+    ...{ task_id: TASK_ID, toFileUrl, thread_id: 'thread-1', run_id: 'run-1', client_tools: [] },
+    ...{ earlier: [EARLIER, PROMPT], resumed: false },
+    ...options,
+  };
+  return [startRun(stream), ...(await listFrames(streamAgUi(recordOf(numbered(events), live), stream)))];
+};
 const eventsOf = async (events: readonly NewEvent[], options?: Reading) =>
   (await framesOf(events, options)).map(({ data }) => data as { type: string } & Record<string, any>);
 const typesOf = async (events: readonly NewEvent[], options?: Reading) =>
@@ -80,19 +82,13 @@ describe('the run of a task', () => {
   });
 
   it('has what the model thought, and what a person says while it works', async () => {
-    const events = [...ADDS, message('user', 'Faster!', { step: 2 }), modelCall(2)];
+    const events = [...ADDS, steers('Faster!', 2), modelCall(2)];
     const rest = [message('assistant', 'Ok', { step: 2, reasoning: 'Fine.' }), ...completes()];
     expect((await messagesOf([...events, ...rest])).slice(2)).toEqual([
-      { id: `${TASK_ID}-steer-1`, role: 'user', content: 'Faster!' },
+      { id: `${TASK_ID}-${MESSAGE_ID}`, role: 'user', content: 'Faster!' },
       { id: `${TASK_ID}-2-reasoning`, role: 'reasoning', content: 'Fine.' },
       { id: `${TASK_ID}-2`, role: 'assistant', content: 'Ok' },
     ]);
-  });
-
-  it('comes after the receipt of the message that it answers', async () => {
-    const receipt = { id: 'r7', state: 'started' };
-    const [, second] = await eventsOf(HELLO, { receipt });
-    expect(second).toEqual({ type: 'CUSTOM', name: 'perdura.receipt', value: receipt });
   });
 
   it('marks the result of a failed call', async () => {

@@ -2,7 +2,7 @@ import { MessageSchema } from '@ag-ui/core/schemas';
 import { validateUIMessages } from 'ai';
 import { describe, expect, it } from 'vitest';
 import { toAgUiMessages, toUserMessage as toAgUiUserMessage, toContent } from '../../../../src/api/compat/ag-ui/messages.ts';
-import { streamAgUi } from '../../../../src/api/compat/ag-ui/stream.ts';
+import { startRun, streamAgUi } from '../../../../src/api/compat/ag-ui/stream.ts';
 import { type RecordedCall, readTranscript } from '../../../../src/api/compat/projection/read-transcript.ts';
 import { toAssistantMessage, toUserMessage } from '../../../../src/api/compat/ui/messages.ts';
 import { streamUiMessage } from '../../../../src/api/compat/ui/stream.ts';
@@ -18,10 +18,12 @@ import {
   completes,
   denied,
   log,
+  MESSAGE_ID,
   message,
   modelCall,
   numbered,
   recordOf,
+  steers,
   TASK_ID,
 } from '../../../support/front-ends/run-record.ts';
 import { listFrames, readMessage, toFileUrl } from '../../../support/front-ends/ui-reader.ts';
@@ -51,7 +53,7 @@ const MESSAGES = [
   row(1, 3, { role: 'tool', kind: 'result', content: 'No ink', call_id: '1-3', extra: { files: [FILE] } }),
   row(1, 4, { role: 'tool', kind: 'denial', content: 'Denied by a person: no', call_id: '1-4' }),
   row(1, 100_000, { role: 'user', kind: 'reminder', content: 'Reminder: Add.' }),
-  row(2, -5, { role: 'user', kind: 'steer' as never, content: 'Faster!' }),
+  row(1, 120_000, { role: 'user', kind: 'steer', content: 'Faster!', extra: { message_id: MESSAGE_ID } }),
   reply(2, 'Done.', null, { reasoning: 'So it is.' }),
 ];
 const CALLS = [
@@ -74,7 +76,7 @@ const EVENTS = [
   ...callEnds('1-3', 'draw', 'No ink', { failed: true, files: [FILE] }),
   log('tool_denied', 'Denied by a person: no', { call_id: '1-4', name: 'drop' }),
   message('tool', 'Denied by a person: no', { call_id: '1-4', name: 'drop' }),
-  message('user', 'Faster!', { step: 2 }),
+  steers('Faster!', 2),
   modelCall(2),
   message('assistant', 'Done.', { step: 2, reasoning: 'So it is.' }),
   ...completes(),
@@ -94,7 +96,8 @@ describe('the transcript of a run', () => {
 
   it('has the messages that a page of AG-UI has after the stream', async () => {
     const run = { ...stream, thread_id: 't', run_id: 'r', earlier: [], resumed: false };
-    const { messages } = await readRun(await listFrames(streamAgUi(recordOf(numbered(EVENTS)), run)));
+    const frames = await listFrames(streamAgUi(recordOf(numbered(EVENTS)), run));
+    const { messages } = await readRun([startRun(run), ...frames]);
     const shown = toAgUiMessages(parts, PLACE);
     expect(shown).toEqual(messages);
     expect(shown.map((one) => MessageSchema.safeParse(one).success)).toEqual(shown.map(() => true));

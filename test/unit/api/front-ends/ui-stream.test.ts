@@ -9,14 +9,16 @@ import {
   delta,
   FIRST,
   log,
+  MESSAGE_ID,
   message,
   modelCall,
   status,
+  steers,
   TASK_ID,
   usage,
 } from '../../../support/front-ends/run-record.ts';
 import { toFileUrl } from '../../../support/front-ends/ui-reader.ts';
-import { ADDS, ASKS, chunksOf, HELLO, idOf, messageOf, partsOf, textsOf, typesOf } from '../../../support/front-ends/ui-runs.ts';
+import { ADDS, ASKS, HELLO, idOf, messageOf, partsOf, textsOf, typesOf } from '../../../support/front-ends/ui-runs.ts';
 
 const FILE = { id: TASK_ID, name: 'plot.png', media_type: 'image/png', size: 7, sha256: 'ab' };
 
@@ -126,9 +128,9 @@ describe('the message of a run', () => {
   });
 
   it('has what a person says to the run while it works', async () => {
-    const events = [...ADDS, message('user', 'Faster!', { step: 2 }), modelCall(2), message('assistant', 'Ok', { step: 2 })];
+    const events = [...ADDS, steers('Faster!', 2), modelCall(2), message('assistant', 'Ok', { step: 2 })];
     expect((await partsOf([...events, ...completes()])).slice(3)).toMatchObject([
-      { type: 'steering-message', parts: [{ type: 'text', text: 'Faster!' }] },
+      { type: 'steering-message', id: MESSAGE_ID, parts: [{ type: 'text', text: 'Faster!' }] },
       { type: 'step-start' },
       { type: 'text', text: 'Ok' },
     ]);
@@ -147,13 +149,6 @@ describe('the message of a run', () => {
       ...{ thread_id: 't', task_id: TASK_ID, status: 'completed', event: FIRST + events.length - 1 },
       usage: { input_tokens: 13, output_tokens: 5, cache_read: 3, cache_write: 2, cost: 0.5 },
     });
-  });
-
-  it('comes after the receipt of the message that it answers, which is not part of it', async () => {
-    const receipt = { id: 'r7', state: 'started' };
-    const [, second] = await chunksOf(HELLO, { receipt });
-    expect(second).toEqual({ type: 'data-receipt', id: 'r7', data: receipt, transient: true });
-    expect((await partsOf(HELLO, { receipt })).map(({ type }) => type)).toEqual(['step-start', 'text']);
   });
 
   it('is valid for the AI SDK when a page sends it back', async () => {
