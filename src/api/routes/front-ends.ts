@@ -75,7 +75,7 @@ export function frontEndRoutes(api: Api, services: CompatServices): void {
     const { is_new, after: _, ...run } = await carryOut(parseAgUiCommand(body), request, caller);
     const place = { ...(await loadPlace(run)), thread_id: body.threadId, run_id: body.runId, earlier: listEarlier(body, run) };
     const receipt = is_new ? toReceipt(run) : undefined;
-    return streamAgUi(readRunRecord(following, run, signal), { ...place, resumed: !is_new, receipt });
+    return streamAgUi(readRunRecord(following, run, signal), { ...place, resumed: !is_new, has_answered: !is_new, receipt });
   });
   mount(api, frontEnds.connectAgUi, async ({ params: { id }, query: { turns: most }, signal }, caller) => {
     const { head_task_id } = await getOwn(id, caller);

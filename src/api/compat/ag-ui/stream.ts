@@ -17,10 +17,13 @@ export interface AgUiStream extends AgUiPlace, CallRules {
   /** The messages of the thread before those that the task makes, with its prompt. */
   earlier: readonly AgUiMessage[];
   /**
-   * True for a client that continues the task: it gets a snapshot of the messages so far, then what follows. False for one that has
-   * sent the prompt: it gets everything piece by piece.
+   * True for a client that continues the task: it gets a snapshot of the messages before the step in progress, then that step from its
+   * beginning, because clients exist that take the rest of a message for the whole. False for one that has sent the prompt: it gets
+   * everything piece by piece.
    */
   resumed: boolean;
+  /** True for a client that has answered what the run waited for. Its snapshot has all that was there when the run began to wait. */
+  has_answered?: boolean;
   /** The receipt of the message that the client has sent with this request. */
   receipt?: Receipt | undefined;
 }
@@ -31,12 +34,18 @@ export interface AgUiStream extends AgUiPlace, CallRules {
  * the record ended early, and the client has to connect again.
  */
 export async function* streamAgUi(record: RunRecord, stream: AgUiStream): AsyncGenerator<SseFrame> {
-  const { task_id, thread_id, run_id, earlier, resumed, receipt } = stream;
+  const { task_id, thread_id, run_id, earlier, resumed, has_answered, receipt } = stream;
   const tracker = createRunTracker(stream);
   const events = createEvents(stream);
   const messages = createMessages(stream);
   const place = { threadId: thread_id, runId: run_id };
-  const snapshot = (): AgUiEvent => ({ type: 'MESSAGES_SNAPSHOT', messages: [...earlier, ...messages.list()] });
+  const snapshot = (count?: number): AgUiEvent => ({
+    type: 'MESSAGES_SNAPSHOT',
+    messages: [...earlier, ...messages.list(count)],
+  });
+  /** How many messages the snapshot of a client that continues has, and the events after those. */
+  let before = 0;
+  let since: AgUiEvent[] = [];
   let usage: RunUsage | null = null;
   let usage_before: RunUsage | null = null;
   let last = 0;
@@ -50,30 +59,41 @@ export async function* streamAgUi(record: RunRecord, stream: AgUiStream): AsyncG
       is_live = true;
       if (resumed) {
         usage_before = usage;
-        yield* toFrames(last, [snapshot(), ...events.reopen()]);
+        yield* toFrames(last, [snapshot(before), ...since]);
       }
     } else {
       last = event.seq;
       const parts = tracker.read(event);
       const is_shown = is_live || !resumed;
+      if (!is_shown && parts[0]?.kind === 'step') {
+        events.close();
+        before = messages.count();
+        since = [];
+      }
       const converted = parts.flatMap((part): AgUiEvent[] => {
         messages.add(part);
         if (part.kind === 'usage') usage = part.usage;
         const made = events.convert(part);
         return part.kind === 'reset' ? [...made, snapshot()] : made;
       });
+      if (!is_shown) since.push(...converted);
       const end = finish(parts);
       if (is_shown) yield* toFrames(last, [...converted, ...(end ? [...events.close(), ...end] : [])]);
       else if (end) yield* toFrames(last, [snapshot(), ...end]);
       if (end) return;
     }
-    const asked = is_live ? tracker.findRest() : null;
+    const asked = is_live || has_answered ? tracker.findRest() : null;
     if (!asked) continue;
+    if (!is_live) {
+      before = messages.count();
+      since = events.reopen();
+      continue;
+    }
     const outcome = toOutcome(task_id, asked);
     const finished = { type: 'RUN_FINISHED', ...place, outcome, ...toTokenUsage(subtractUsage(usage, usage_before)) };
     // The specification asks for the messages before an interrupt. A client that has just come has them.
-    const before = outcome.type === 'interrupt' && !(resumed && event === CAUGHT_UP) ? [snapshot()] : [];
-    return yield* toFrames(last, [...events.close(), ...before, finished]);
+    const messages_before = outcome.type === 'interrupt' && !(resumed && event === CAUGHT_UP) ? [snapshot()] : [];
+    return yield* toFrames(last, [...events.close(), ...messages_before, finished]);
   }
 }
 

@@ -1,0 +1,29 @@
+import { AssistantRuntimeProvider } from '@assistant-ui/react';
+import { useAgUiRuntime } from '@assistant-ui/react-ag-ui';
+import { createRoot } from 'react-dom/client';
+import { Chat } from './chat.tsx';
+import { history, ThreadAgent } from './thread-agent.ts';
+
+const root = createRoot(document.getElementById('root')!);
+
+/** Opens the thread that this browser used last, or a new one. */
+async function start() {
+  const last = localStorage.getItem('thread');
+  const answer = await fetch(`/session${last ? `?thread=${last}` : ''}`, { method: 'POST' });
+  if (!answer.ok) throw new Error(await answer.text());
+  const { thread, token, url } = await answer.json();
+  localStorage.setItem('thread', thread);
+  const agent = new ThreadAgent({ url: `${url}/ag-ui`, threadId: thread, headers: { authorization: `Bearer ${token}` } });
+  root.render(<Page agent={agent} />);
+}
+
+function Page({ agent }: { agent: ThreadAgent }) {
+  const runtime = useAgUiRuntime({ agent, adapters: { history } });
+  return (
+    <AssistantRuntimeProvider runtime={runtime}>
+      <Chat />
+    </AssistantRuntimeProvider>
+  );
+}
+
+start().catch((error: Error) => root.render(<p role="alert">{error.message}</p>));
