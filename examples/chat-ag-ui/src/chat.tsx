@@ -11,7 +11,12 @@ export function Chat() {
   return (
     <ThreadPrimitive.Root>
       <ol aria-label="Messages">
-        <ThreadPrimitive.Messages>{({ message }) => <Message role={message.role} />}</ThreadPrimitive.Messages>
+        <ThreadPrimitive.Messages>
+          {/* In a thread without messages, the answer to the connection has none, and is complete. */}
+          {({ message: { role, content, status } }) =>
+            content.length === 0 && status?.type === 'complete' ? null : <Message role={role} />
+          }
+        </ThreadPrimitive.Messages>
       </ol>
       <ComposerPrimitive.Root>
         <ComposerPrimitive.Input aria-label="Message" />

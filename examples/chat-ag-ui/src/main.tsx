@@ -13,12 +13,12 @@ async function start() {
   if (!answer.ok) throw new Error(await answer.text());
   const { thread, token, url } = await answer.json();
   localStorage.setItem('thread', thread);
-  const agent = new ThreadAgent({ url: `${url}/ag-ui`, threadId: thread, headers: { authorization: `Bearer ${token}` } });
-  root.render(<Page agent={agent} />);
+  root.render(<Page agent={new ThreadAgent(url, token)} />);
 }
 
 function Page({ agent }: { agent: ThreadAgent }) {
-  const runtime = useAgUiRuntime({ agent, adapters: { history } });
+  // The types of the runtime are those of an earlier version of AG-UI.
+  const runtime = useAgUiRuntime({ agent: agent as never, adapters: { history } });
   return (
     <AssistantRuntimeProvider runtime={runtime}>
       <Chat />

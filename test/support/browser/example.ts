@@ -31,7 +31,10 @@ export async function startExample(name: string) {
     PORT: String(port),
     DIST: folder,
   };
-  const server = spawn(process.execPath, [join(EXAMPLES, 'chat-react/server.mjs')], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  const server = spawn(process.execPath, [join(EXAMPLES, 'chat-react/server.mjs')], {
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   await once(server.stdout, 'data');
   return {
     here,
