@@ -1,20 +1,27 @@
 import {
   AuiIf,
   ComposerPrimitive,
-  ErrorPrimitive,
   MessagePrimitive,
   ThreadPrimitive,
   type ToolCallMessagePartProps,
+  useAuiEvent,
 } from '@assistant-ui/react';
 
-export function Chat() {
+interface ChatView {
+  /** Why the last run failed. */
+  error: Error | null;
+  onStart(): void;
+}
+
+export function Chat({ error, onStart }: ChatView) {
+  useAuiEvent('thread.runStart', onStart);
   return (
     <ThreadPrimitive.Root>
       <ol aria-label="Messages">
         <ThreadPrimitive.Messages>
-          {/* In a thread without messages, the answer to the connection has none, and is complete. */}
+          {/* A run that makes no message, such as the connection to an empty thread, leaves an empty one. */}
           {({ message: { role, content, status } }) =>
-            content.length === 0 && status?.type === 'complete' ? null : <Message role={role} />
+            content.length === 0 && status?.type !== 'running' ? null : <Message role={role} />
           }
         </ThreadPrimitive.Messages>
       </ol>
@@ -22,6 +29,7 @@ export function Chat() {
         <ComposerPrimitive.Input aria-label="Message" />
         <ComposerPrimitive.Send>Send</ComposerPrimitive.Send>
       </ComposerPrimitive.Root>
+      {error && <p role="alert">{error.message}</p>}
       <p role="status">
         <AuiIf condition={({ thread }) => thread.isRunning}>running</AuiIf>
       </p>
@@ -40,11 +48,6 @@ function Message({ role }: { role: string }) {
           return part.type === 'tool-call' ? <ToolCall {...part} /> : null;
         }}
       </MessagePrimitive.Parts>
-      <MessagePrimitive.Error>
-        <ErrorPrimitive.Root>
-          <ErrorPrimitive.Message />
-        </ErrorPrimitive.Root>
-      </MessagePrimitive.Error>
     </li>
   );
 }

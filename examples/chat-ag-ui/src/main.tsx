@@ -1,5 +1,6 @@
 import { AssistantRuntimeProvider } from '@assistant-ui/react';
 import { useAgUiRuntime } from '@assistant-ui/react-ag-ui';
+import { useState } from 'react';
 import { createRoot } from 'react-dom/client';
 import { Chat } from './chat.tsx';
 import { history, ThreadAgent } from './thread-agent.ts';
@@ -17,11 +18,12 @@ async function start() {
 }
 
 function Page({ agent }: { agent: ThreadAgent }) {
+  const [error, setError] = useState<Error | null>(null);
   // The types of the runtime are those of an earlier version of AG-UI.
-  const runtime = useAgUiRuntime({ agent: agent as never, adapters: { history } });
+  const runtime = useAgUiRuntime({ agent: agent as never, adapters: { history }, onError: setError });
   return (
     <AssistantRuntimeProvider runtime={runtime}>
-      <Chat />
+      <Chat error={error} onStart={() => setError(null)} />
     </AssistantRuntimeProvider>
   );
 }

@@ -79,8 +79,7 @@ export async function* streamAgUi(record: RunRecord, stream: AgUiStream): AsyncG
       if (!is_shown) since.push(...converted);
       const end = finish(parts);
       if (is_shown) yield* toFrames(last, [...converted, ...(end ? [...events.close(), ...end] : [])]);
-      else if (end)
-        yield* toFrames(last, [...(isError(end) ? [snapshot(before), ...since, ...events.close()] : [snapshot()]), ...end]);
+      else if (end) yield* toFrames(last, [snapshot(), ...end]);
       if (end) return;
     }
     const asked = is_live || has_answered ? tracker.findRest() : null;
@@ -97,9 +96,6 @@ export async function* streamAgUi(record: RunRecord, stream: AgUiStream): AsyncG
     return yield* toFrames(last, [...events.close(), ...messages_before, finished]);
   }
 }
-
-/** True for the end of a run that failed: clients show why with the message that it made last. */
-const isError = (end: readonly AgUiEvent[]) => end.some(({ type }) => type === 'RUN_ERROR');
 
 const toFrames = (seq: number, events: readonly AgUiEvent[]): SseFrame[] =>
   events.map((data, index) => (index === events.length - 1 ? { id: seq, data } : { data }));

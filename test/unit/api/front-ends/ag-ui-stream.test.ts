@@ -263,16 +263,6 @@ describe('a reader that comes again', () => {
     expect(rest.find(({ type }) => type === 'TOOL_CALL_START')).toMatchObject({ toolCallId: idOf('1-1'), toolCallName: 'add' });
   });
 
-  it('gets the step that failed before the error, and only messages of a run that ended well', async () => {
-    const failed = [...ADDS, modelCall(2), delta('Su'), status('failed', 1, { error: 'The model is down' })];
-    const [, snapshot, ...rest] = await eventsOf(failed, { resumed: true });
-    expect(snapshot?.messages).toHaveLength(4);
-    expect(rest.map(({ type }) => type)).toEqual([
-      ...['STEP_STARTED', 'TEXT_MESSAGE_START', 'TEXT_MESSAGE_CONTENT', 'TEXT_MESSAGE_END', 'STEP_FINISHED', 'RUN_ERROR'],
-    ]);
-    expect(await typesOf(events, { resumed: true })).toEqual(['RUN_STARTED', 'MESSAGES_SNAPSHOT', 'RUN_FINISHED']);
-  });
-
   it('gets everything since the run began to wait, if it has answered', async () => {
     const rest = [approved('1-1'), callStarts('1-1', 'add'), ...callEnds('1-1', 'add', '42')];
     const all = [...WAITS, ...rest, ...SECOND];
