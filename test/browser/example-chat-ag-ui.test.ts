@@ -49,6 +49,8 @@ describeInBrowser('examples/chat-ag-ui', () => {
     await say(page, 'What is 17 + 25?');
     await page.getByRole('button', { name: 'Approve' }).waitFor();
     await page.reload();
+    await page.getByRole('button', { name: 'Approve' }).waitFor();
+    expect(await page.getByRole('button', { name: 'Send' }).count()).toBe(0);
     await page.getByRole('button', { name: 'Approve' }).click();
     await shows(page, 'And one.');
     await page.getByRole('button', { name: 'Deny' }).click();

@@ -6,6 +6,7 @@ import {
   type ToolCallMessagePartProps,
   useAuiEvent,
 } from '@assistant-ui/react';
+import { useAgUiInterrupts } from '@assistant-ui/react-ag-ui';
 
 interface ChatView {
   /** Why the last run failed. */
@@ -15,6 +16,7 @@ interface ChatView {
 
 export function Chat({ error, onStart }: ChatView) {
   useAuiEvent('thread.runStart', onStart);
+  const is_asked = useAgUiInterrupts().length > 0;
   return (
     <ThreadPrimitive.Root>
       <ol aria-label="Messages">
@@ -25,10 +27,13 @@ export function Chat({ error, onStart }: ChatView) {
           }
         </ThreadPrimitive.Messages>
       </ol>
-      <ComposerPrimitive.Root>
-        <ComposerPrimitive.Input aria-label="Message" />
-        <ComposerPrimitive.Send>Send</ComposerPrimitive.Send>
-      </ComposerPrimitive.Root>
+      {/* The runtime takes no message while a call waits for a decision. */}
+      {!is_asked && (
+        <ComposerPrimitive.Root>
+          <ComposerPrimitive.Input aria-label="Message" />
+          <ComposerPrimitive.Send>Send</ComposerPrimitive.Send>
+        </ComposerPrimitive.Root>
+      )}
       {error && <p role="alert">{error.message}</p>}
       <p role="status">
         <AuiIf condition={({ thread }) => thread.isRunning}>running</AuiIf>
