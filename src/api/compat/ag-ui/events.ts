@@ -118,8 +118,11 @@ export function createEvents(place: AgUiPlace) {
   return {
     convert,
     close: endStep,
-    /** Opens the step again, for a reader that has its messages. */
-    reopen: (): AgUiEvent[] => (step === null ? [] : [{ type: 'STEP_STARTED', stepName: toStepName(step) }]),
+    /** Opens again what is open, for a reader that has the messages so far. */
+    reopen: (): AgUiEvent[] => [
+      ...(step === null ? [] : [{ type: 'STEP_STARTED', stepName: toStepName(step) }]),
+      ...(text === null ? [] : [{ type: 'TEXT_MESSAGE_START', messageId: text, role: 'assistant' }]),
+    ],
   };
 }
 

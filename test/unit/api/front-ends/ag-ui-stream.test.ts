@@ -257,6 +257,17 @@ describe('a reader that comes again', () => {
     ]);
   });
 
+  it('has nothing of unfinished text that is sent again', async () => {
+    const begun = [modelCall(2), delta('Hm'), log('attempt_reset', 'again', { step: 2 })];
+    const all = [...ADDS, ...begun, ...SECOND];
+    const whole = await readOf(events);
+    const times = all.map((_, live) => live);
+    const read = await Promise.all(
+      times.map(async (live) => (await readRun(await framesOf(all, { live, resumed: true }))).messages),
+    );
+    expect(read).toEqual(times.map(() => whole.messages));
+  });
+
   it('gets the calls that wait for a person', async () => {
     const [, snapshot, ...rest] = await eventsOf(WAITS, { resumed: true });
     expect(snapshot?.messages).toEqual([EARLIER, PROMPT]);
