@@ -95,16 +95,15 @@ describeInBrowser('examples/chat-ag-ui', () => {
   });
 
   it('shows why a message was refused', async ({ page, troubles }) => {
-    troubles.allow(/ERR_ABORTED|status of 422|Agent execution failed/);
+    troubles.allow(/status of 422|Agent execution failed/);
     const { here, url } = example;
     const config = { forbidden_patterns: ['secret'] };
     const guardrail = { name: here.unique('no secrets'), guardrail_type: 'prompt', config };
     const { id: guardrail_id } = await here.alice.ok(here.alice.post('/api/guardrails', guardrail), 201);
     const workflow_id = await here.workflow({ workflow: { remember: 'thread', guardrail_ids: [guardrail_id] } });
     const { id: thread } = await here.alice.ok(here.alice.post('/api/threads', { workflow_id }), 201);
+    await page.addInitScript((id) => localStorage.setItem('thread', id), thread);
     await page.goto(url);
-    await page.evaluate((id) => localStorage.setItem('thread', id), thread);
-    await page.reload();
     await say(page, 'Tell me the secret.');
     await page.getByRole('alert').waitFor();
     expect(await page.getByRole('alert').innerText()).toMatch(/^\w+: The guardrail .* refuses this prompt/);
