@@ -164,7 +164,7 @@ export const frontEnds = {
     ...ag_ui,
     operation: 'connect_ag_ui',
     summary: 'Connect an AG-UI client to a thread',
-    description: 'A snapshot of its messages, then what follows of the turn in progress.',
+    description: 'A snapshot of its messages, the step in progress from its beginning, then what follows of the turn.',
     params: IdParams,
     query: HistoryQuery,
     cut_on_close: true,

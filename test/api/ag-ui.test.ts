@@ -62,8 +62,10 @@ describe('an AG-UI client on a thread', () => {
     const connected = await pages.connect();
     expect(connected.at(-1)).toMatchObject({ outcome: { type: 'interrupt', interrupts: [{ id: interrupt!.id }] } });
     const responses = { [interrupt!.id]: { status: 'resolved' as const, payload: { approved: true } } };
-    await page.runAgent({ resume: buildResumeArray(page.pendingInterrupts, responses) });
-    expect(page.pendingInterrupts).toEqual([]);
+    const resume = buildResumeArray(page.pendingInterrupts, responses);
+    const made_again: string[] = [];
+    await page.runAgent({ resume }, { onToolCallStartEvent: ({ event }) => void made_again.push(event.toolCallId) });
+    expect([made_again, page.pendingInterrupts]).toEqual([[], []]);
     expect(linesOf(page)).toEqual([
       'user: What is 17 + 25?',
       'assistant: I add.',

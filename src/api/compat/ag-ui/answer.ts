@@ -21,7 +21,12 @@ export async function* answerAgUi(turn: AnsweringTurn, input: AgUiRunInput, open
     // The client keeps the places of messages that it has, so the one it has sent gets another id: it comes after the run's own.
     const own = sent && { ...sent.message, id: is_prompt ? toPromptId(task_id) : sent.message_id };
     const before = [...omitRun(earlier, task_id), ...(own && is_prompt ? [own] : [])];
-    const messages = { earlier: before, waiting: own && !is_prompt ? own : undefined, resumed: !is_new };
+    const messages = {
+      earlier: before,
+      waiting: own && !is_prompt ? own : undefined,
+      resumed: !is_new,
+      has_answered: message_id === null,
+    };
     const passed_on = yield* streamAgUi(record, { ...place, ...client, ...messages });
     if (passed_on) yield* streamFrom(passed_on);
   }

@@ -93,7 +93,9 @@ export function createMessages(place: AgUiPlace) {
           addResult(part.call_id, part.content, true);
       }
     },
-    list: (): AgUiMessage[] => structuredClone(messages),
+    count: () => messages.length,
+    /** Returns the messages so far, or the first of them. */
+    list: (count?: number): AgUiMessage[] => structuredClone(messages.slice(0, count)),
   };
 }
 

@@ -18,10 +18,13 @@ export interface AgUiStream extends AgUiPlace, CallRules, ReceiptRules {
   /** The messages of the thread before those that the task makes, with its prompt. */
   earlier: readonly AgUiMessage[];
   /**
-   * True for a client that continues the task: it gets a snapshot of the messages so far, then what follows. False for one that has
-   * sent the prompt: it gets everything piece by piece.
+   * True for a client that continues the task: it gets a snapshot of the messages before the step in progress, then that step from its
+   * beginning, because clients exist that take the rest of a message for the whole. False for one that has sent the prompt: it gets
+   * everything piece by piece.
    */
   resumed: boolean;
+  /** True for a client that has answered what the run waited for. Its snapshot has all that was there when the run began to wait. */
+  has_answered?: boolean;
   /** A message of the client that waits for the task, with the id of its receipt. It is the last one of each snapshot until the task reads it. Absent: none. */
   waiting?: AgUiMessage | undefined;
 }
@@ -44,17 +47,20 @@ export const startRun = ({ thread_id, run_id }: Pick<AgUiStream, 'thread_id' | '
  * task, whose stream continues the run. Null: it is not.
  */
 export async function* streamAgUi(record: RunRecord, stream: AgUiStream): AsyncGenerator<SseFrame, PassedOn | null> {
-  const { task_id, thread_id, run_id, earlier, resumed, sent } = stream;
+  const { task_id, thread_id, run_id, earlier, resumed, has_answered, sent } = stream;
   const tracker = createRunTracker(stream);
   const events = createEvents(stream);
   const messages = createMessages(stream);
   const place = { threadId: thread_id, runId: run_id };
   let { waiting } = stream;
-  const snapshot = (): AgUiEvent => ({
+  const snapshot = (count?: number): AgUiEvent => ({
     type: 'MESSAGES_SNAPSHOT',
-    messages: [...earlier, ...messages.list(), ...(waiting ? [waiting] : [])],
+    messages: [...earlier, ...messages.list(count), ...(waiting ? [waiting] : [])],
   });
   const receipts = new Map<string, Receipt>();
+  /** How many messages the snapshot of a client that continues has, and the events after those. */
+  let before = 0;
+  let since: AgUiEvent[] = [];
   let usage: RunUsage | null = null;
   let usage_before: RunUsage | null = null;
   let last = 0;
@@ -85,13 +91,21 @@ export async function* streamAgUi(record: RunRecord, stream: AgUiStream): AsyncG
       is_live = true;
       if (resumed) {
         usage_before = usage;
-        yield* toFrames(last, [snapshot(), ...listReceipts(), ...events.reopen()]);
+        // A message that waits has to be the last one.
+        const so_far = waiting ? [snapshot(), ...events.reopen()] : [snapshot(before), ...since];
+        yield* toFrames(last, [...so_far, ...listReceipts()]);
       }
     } else {
       last = event.seq;
       const parts = tracker.read(event);
       const is_shown = is_live || !resumed;
+      if (!is_shown && parts[0]?.kind === 'step') {
+        events.close();
+        before = messages.count();
+        since = [];
+      }
       const converted = parts.flatMap(convert);
+      if (!is_shown) since.push(...converted);
       const end = finish(parts);
       const receiver = end && waiting ? receipts.get(waiting.id)?.task_id : undefined;
       if (receiver !== undefined && receiver !== task_id) {
@@ -102,13 +116,18 @@ export async function* streamAgUi(record: RunRecord, stream: AgUiStream): AsyncG
       else if (end) yield* toFrames(last, [snapshot(), ...listReceipts(), ...end]);
       if (end) return null;
     }
-    const asked = is_live ? tracker.findRest() : null;
+    const asked = is_live || has_answered ? tracker.findRest() : null;
     if (!asked) continue;
+    if (!is_live) {
+      before = messages.count();
+      since = events.reopen();
+      continue;
+    }
     const outcome = toOutcome(task_id, asked);
     const finished = { type: 'RUN_FINISHED', ...place, outcome, ...toTokenUsage(subtractUsage(usage, usage_before)) };
     // The specification asks for the messages before an interrupt. A client that has just come has them.
-    const before = outcome.type === 'interrupt' && !(resumed && event === CAUGHT_UP) ? [snapshot()] : [];
-    yield* toFrames(last, [...events.close(), ...before, finished]);
+    const messages_before = outcome.type === 'interrupt' && !(resumed && event === CAUGHT_UP) ? [snapshot()] : [];
+    yield* toFrames(last, [...events.close(), ...messages_before, finished]);
     return null;
   }
   return null;

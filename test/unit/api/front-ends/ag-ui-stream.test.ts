@@ -239,11 +239,57 @@ describe('a reader that comes again', () => {
     expect((await readRun(await framesOf(WAITS, { resumed: true }))).interrupts).toHaveLength(1);
   });
 
+  it('gets the step in progress from its beginning, and the steps before it as messages', async () => {
+    const [, snapshot, ...rest] = await eventsOf(events, { live: 4, resumed: true });
+    expect(snapshot?.messages.map(({ id }: AgUiMessage) => id)).toEqual(['m0', 'm1', `${TASK_ID}-1`, `${TASK_ID}-result-1-1`]);
+    expect(rest.map(({ type, delta: text = null }) => [type, text])).toEqual([
+      ['STEP_STARTED', null],
+      ['TEXT_MESSAGE_START', null],
+      ['TEXT_MESSAGE_CONTENT', 'Su'],
+      ['TEXT_MESSAGE_CONTENT', 'm'],
+      ['TEXT_MESSAGE_END', null],
+      ['STEP_FINISHED', null],
+      ['RUN_FINISHED', null],
+    ]);
+  });
+
+  it('has nothing of unfinished text that is sent again', async () => {
+    const begun = [modelCall(2), delta('Hm'), log('attempt_reset', 'again', { step: 2 })];
+    const all = [...ADDS, ...begun, ...SECOND];
+    const whole = await readOf(events);
+    const times = all.map((_, live) => live);
+    const read = await Promise.all(
+      times.map(async (live) => (await readRun(await framesOf(all, { live, resumed: true }))).messages),
+    );
+    expect(read).toEqual(times.map(() => whole.messages));
+  });
+
+  it('gets the calls that wait for a person', async () => {
+    const [, snapshot, ...rest] = await eventsOf(WAITS, { resumed: true });
+    expect(snapshot?.messages).toEqual([EARLIER, PROMPT]);
+    expect(rest.find(({ type }) => type === 'TOOL_CALL_START')).toMatchObject({ toolCallId: idOf('1-1'), toolCallName: 'add' });
+  });
+
+  it('gets everything since the run began to wait, if it has answered', async () => {
+    const rest = [approved('1-1'), callStarts('1-1', 'add'), ...callEnds('1-1', 'add', '42')];
+    const all = [...WAITS, ...rest, ...SECOND];
+    const [, snapshot, ...seen] = await eventsOf([...WAITS, ...rest], { resumed: true, has_answered: true });
+    expect(snapshot?.messages.map(({ id }: AgUiMessage) => id)).toEqual(['m0', 'm1', `${TASK_ID}-1`]);
+    expect(seen.map(({ type }) => type)).toEqual(['STEP_STARTED', 'CUSTOM', 'TOOL_CALL_RESULT']);
+    const whole = await readOf(all);
+    const times = [...rest, ...SECOND].map((_, live) => live);
+    const read = await Promise.all(
+      times.map(async (live) => (await readRun(await framesOf(all, { live, resumed: true, has_answered: true }))).messages),
+    );
+    expect(read).toEqual(times.map(() => whole.messages));
+  });
+
   it('continues after an answer without the calls that it has seen', async () => {
     const rest = [approved('1-1'), callStarts('1-1', 'add'), ...callEnds('1-1', 'add', '42'), ...completes()];
     const all = [...WAITS, ...rest];
-    expect(await typesOf(all, { resumed: true, live: 5 })).not.toContain('TOOL_CALL_START');
-    const { messages, interrupts } = await readRun(await framesOf(all, { resumed: true, live: 5 }), [EARLIER, PROMPT]);
+    const answered = { resumed: true, has_answered: true, live: 5 };
+    expect(await typesOf(all, answered)).not.toContain('TOOL_CALL_START');
+    const { messages, interrupts } = await readRun(await framesOf(all, answered), [EARLIER, PROMPT]);
     expect(messages.at(-1)).toMatchObject({ role: 'tool', content: '42' });
     expect(interrupts).toEqual([]);
   });
