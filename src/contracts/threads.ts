@@ -73,8 +73,11 @@ export const threads = {
   ...base,
   create: {
     ...base.create,
+    // To begin a thread is to use its workflow, as a prompt does that begins one.
+    access: 'run' as const,
     summary: 'Create a thread without a turn',
-    description: 'A prompt without a `thread_id` to a workflow with `remember: thread` creates one, too.',
+    description:
+      'A prompt without a `thread_id` to a workflow with `remember: thread` creates one, too. A workflow with `remember: none` is refused with 422.',
     refuses: [...base.create.refuses, ...refuses],
   },
   get: { ...base.get, refuses },

@@ -167,7 +167,7 @@ const PromptRequest = z
     reasoning_effort: ReasoningEffort.nullable().optional(),
     on_busy: z.enum(ON_BUSY).optional(),
     thread_id: Id.optional().meta({
-      description: 'The conversation that the prompt continues, of a workflow with `remember: thread`',
+      description: 'The conversation of this workflow that the prompt continues',
     }),
   })
   .refine(({ prompt, request }) => (prompt === undefined) !== (request === undefined), {

@@ -48,7 +48,7 @@ export function messagesRequest(
     ...(temperature === undefined ? {} : { temperature }),
     ...(top_p === undefined ? {} : { top_p }),
     ...(stop === undefined ? {} : { stop_sequences: stop }),
-    ...(all_tools.length > 0 ? toToolChoice(tools, { must_call, ...call_settings }) : {}),
+    ...(all_tools.length > 0 ? toToolChoice(tools, { must_call, ...call_settings }) : withoutTools(transcript)),
   };
 }
 
@@ -57,6 +57,19 @@ const toVendorTool = ({ name, description, parameters }: Exchange['tools'][numbe
   description: description || name,
   input_schema: { ...parameters, type: 'object' as const },
 });
+
+/**
+ * Returns what a request without tools needs. The Messages API has refused earlier calls in a request that defines no tools, and services
+ * that pass it on to Amazon Bedrock still do.
+ */
+const withoutTools = (transcript: readonly TranscriptMessage[]): Pick<Request, 'tools' | 'tool_choice'> =>
+  transcript.some(({ tool_calls }) => tool_calls?.length) ? { tools: [NO_TOOL], tool_choice: { type: 'none' } } : {};
+
+const NO_TOOL: Anthropic.Tool = {
+  name: 'no_tool',
+  description: 'No tool can be called in this request.',
+  input_schema: { type: 'object' },
+};
 
 /**
  * Returns the container of the last reply of the turn: code continues in the place where it ran before. That of an earlier turn may have

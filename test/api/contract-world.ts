@@ -58,7 +58,7 @@ export async function worldOf(here: TestInstallation): Promise<World> {
       return form;
     },
     datasets: () => ({ name: unique('dataset') }),
-    threads: () => ({ workflow_id: ids.workflows, title: unique('thread') }),
+    threads: () => ({ agent_id: ids.agents, title: unique('thread') }),
     keys: () => ({ name: unique('key'), scopes: ['read'] }),
     providers: () => ({
       name: unique('provider'),
@@ -156,8 +156,14 @@ export async function worldOf(here: TestInstallation): Promise<World> {
   const beginTurn = async () => {
     const thread_id = await create('threads');
     const message = unique('never answered');
-    here.model.scriptPrompt(message, () => new Promise(() => {}));
+    const asked = Promise.withResolvers<void>();
+    here.model.scriptPrompt(message, () => {
+      asked.resolve();
+      return new Promise(() => {});
+    });
     const { task_id } = await alice.ok(alice.post(`/api/threads/${thread_id}/messages`, { message }), 202);
+    // Its first step would read messages that are sent before.
+    await asked.promise;
     return { thread_id, task_id: task_id as string };
   };
   const createConversation = async (): Promise<string> =>

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createSignIns } from '../../src/api/sign-in/sign-in.ts';
 import type { Client, Reply } from '../support/client.ts';
 import { ALICE, startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { asks, hangs, says } from '../support/peers/model-server.ts';
+import { type Answer, asks, fails, hangs, says } from '../support/peers/model-server.ts';
 import { until } from '../support/until.ts';
 
 const ENV = {
@@ -159,6 +159,46 @@ describe.each(Object.entries(LIMITS))('a limit of %s', (_what, limit) => {
       return true;
     })();
     expect(again).toBe(true);
+  });
+});
+
+describe('at the limit of running tasks, a message', () => {
+  it('that its run has not read begins its turn in the place of that run, and counts from then on', async () => {
+    const { alice, model } = here;
+    const [failing, answering] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const held =
+      (released: Promise<void>, answer: Answer): Answer =>
+      async (...asked) => {
+        await released;
+        return answer(...asked);
+      };
+    const asked = model.requests.length;
+    const isAsked = (more: number) => until('the model is asked', async () => model.requests.length === asked + more);
+    model.script(held(failing.promise, fails(401)), hangs('two'), held(answering.promise, says('Then five.')));
+    const [chatting, other] = [await here.workflow({ workflow: { remember: 'thread' } }), await here.workflow()];
+    const prompt = (id: string) => alice.post(`/api/workflows/${id}/prompt`, { prompt: 'go' });
+    const { body: turn } = await prompt(chatting);
+    await isAsked(1);
+    const second = await alice.ok(prompt(other), 201);
+    await isAsked(2);
+    const refused = { status: 429, body: { code: 'running_tasks_limit' } };
+    const path = `/api/threads/${turn.thread_id}/messages`;
+    expect(await prompt(await here.workflow())).toMatchObject(refused);
+    expect(await alice.post(path, { message: 'Later.' })).toMatchObject(refused);
+    const message = await alice.ok(alice.post(path, { message: 'And then?', when_busy: 'steer' }), 202);
+    failing.resolve();
+    expect(await here.ended(turn.task_id)).toMatchObject({ status: 'failed' });
+    await isAsked(3);
+    expect(await alice.ok(alice.get(`${path}/${message.id}`))).toMatchObject({ state: 'started', task_id: message.id });
+    expect(await prompt(await here.workflow())).toMatchObject(refused);
+    answering.resolve();
+    expect(await here.ended(message.id)).toMatchObject({ status: 'completed', response: 'Then five.' });
+    model.script(hangs('three'));
+    const { task_id } = await alice.ok(prompt(chatting), 201);
+    for (const id of [task_id, second.task_id]) {
+      await alice.post(`/api/tasks/${id}/stop`);
+      await here.ended(id);
+    }
   });
 });
 

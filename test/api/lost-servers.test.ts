@@ -65,7 +65,8 @@ async function requestsOf(client: Client): Promise<Request[]> {
   const provider = { provider_type: 'openai_compatible', base_url: here.model.url, default_model: 'scripted' };
   const { id: provider_id } = await make('/api/providers', { name: 'first', ...provider });
   const { id: agent_id } = await make('/api/agents', { name: 'first', provider_id });
-  const workflow = async () => (await make('/api/workflows', { agent_id, title: 'first' })).id as string;
+  const workflow = async (more: object = {}) =>
+    (await make('/api/workflows', { agent_id, title: 'first', ...more })).id as string;
   const { id: source_id } = await make('/api/knowledge-sources', { name: 'first' });
   const start_at = new Date(Date.now() + 3_600_000).toISOString();
   const schedule = { prompt: 'p', interval_value: 1, interval_unit: 'hours', start_at };
@@ -82,7 +83,7 @@ async function requestsOf(client: Client): Promise<Request[]> {
   const { id: evaluated } = await make('/api/datasets', { name: 'evaluated' });
   await make(`/api/datasets/${evaluated}/items`, { prompt: 'x' });
   const { id: conversation_id } = await make('/v1/conversations', {});
-  const thread = async () => (await make('/api/threads', { workflow_id: await workflow() })).id as string;
+  const thread = async () => (await make('/api/threads', { workflow_id: await workflow({ remember: 'thread' }) })).id as string;
   const [thread_id, ui, ag_ui] = [await thread(), await thread(), await thread()];
   const turnsOf = (id: string) => `SELECT count(*) FROM tasks WHERE thread_id = '${id}'`;
   const items = [

@@ -128,8 +128,8 @@ const CONTEXT: Record<string, (matrix: Matrix) => object> = {
   'items[].fallbacks[].provider_id': (matrix) => ({ items: [{ name: 'falls', ...fallbacksTo(matrix) }] }),
   'agents[].fallbacks[].provider_id': (matrix) => ({ agents: [{ name: 'falls', ...fallbacksTo(matrix) }] }),
   key: ({ first }) => ({ agent_id: first.ids.agents, scope: 'agent', workflow_id: null }),
-  // It takes the place of the workflow.
-  'POST /api/threads agent_id': () => ({ workflow_id: undefined }),
+  // It takes the place of the agent.
+  'POST /api/threads workflow_id': () => ({ agent_id: undefined }),
 };
 
 it(

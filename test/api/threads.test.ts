@@ -1,8 +1,10 @@
 import { v7 as uuid } from 'uuid';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { clientOf } from '../support/client.ts';
 import { shareInstallation, type TestInstallation } from '../support/installation.ts';
 import { hangs, says } from '../support/peers/model-server.ts';
 import { openaiAt, providerOf } from '../support/runs/fallbacks.ts';
+import { until } from '../support/until.ts';
 
 let here: TestInstallation;
 beforeAll(async () => {
@@ -70,6 +72,58 @@ describe('threads', () => {
     ]);
     expect(statuses.map((reply) => reply.status)).toEqual([403, 403, 403, 403, 403]);
     expect(await here.bob.ok(here.bob.get('/api/threads'))).toEqual([]);
+  });
+
+  it('begin in no workflow that does not remember, and the owner of one reads why', async () => {
+    const workflow_id = await here.workflow();
+    const refused = await here.alice.post('/api/threads', { workflow_id });
+    const message = 'This workflow has no threads; set its `remember` to thread';
+    expect([refused.status, refused.body.errors]).toEqual([422, [{ path: 'workflow_id', message }]]);
+    expect((await here.bob.post('/api/threads', { workflow_id })).status).toBe(403);
+    expect(await listIds(`?workflow_id=${workflow_id}`)).toEqual([]);
+  });
+
+  it('continue once their workflow begins no more of them: by prompts that name them, and by messages', async () => {
+    const workflow_id = await rememberingWorkflow();
+    const { id: thread_id } = await makeThread({ workflow_id });
+    await here.alice.ok(here.alice.put(`/api/workflows/${workflow_id}`, { remember: 'none' }));
+    here.model.script(says('Two.'), says('Three.'), says('Five.'));
+    const prompt = (more: object) =>
+      here.alice.ok(here.alice.post(`/api/workflows/${workflow_id}/prompt`, { prompt: 'A prime?', ...more }), 201);
+    const { task_id } = await prompt({ thread_id });
+    expect(await here.ended(task_id)).toMatchObject({ response: 'Two.', thread_turn: 1 });
+    const message = await here.alice.ok(here.alice.post(`/api/threads/${thread_id}/messages`, { message: 'And?' }), 202);
+    expect(await here.ended(message.id)).toMatchObject({ response: 'Three.', thread_turn: 2 });
+    const alone = await prompt({});
+    expect(await here.ended(alone.task_id)).toMatchObject({ response: 'Five.', thread_id: null });
+    expect((await here.bob.post(`/api/threads/${thread_id}/messages`, { message: 'Mine.' })).status).toBe(403);
+  });
+
+  it('are begun and continued by a service key with the scope run; with write it changes and deletes them', async () => {
+    const keyWith = async (scope: string) => {
+      const values = { name: here.unique('key'), scopes: ['read', scope] };
+      return clientOf(here.url, (await here.alice.ok(here.alice.post('/api/keys', values), 201)).key);
+    };
+    const [runs, writes] = [await keyWith('run'), await keyWith('write')];
+    const workflow_id = await rememberingWorkflow();
+    const missing = { status: 403, body: { code: 'scope_missing' } };
+    expect(await writes.post('/api/threads', { workflow_id })).toMatchObject(missing);
+    expect((await runs.post('/api/threads', { agent_id: await here.agent() })).status).toBe(201);
+    const { id } = await runs.ok(runs.post('/api/threads', { workflow_id }), 201);
+    const path = `/api/threads/${id}`;
+    here.model.script(hangs('Seven'));
+    const asked = here.model.requests.length;
+    const turn = await runs.ok(runs.post(`${path}/messages`, { message: 'A prime?' }), 202);
+    await until('the model is asked', async () => here.model.requests.length === asked + 1);
+    const steering = await runs.ok(runs.post(`${path}/messages`, { message: 'A larger one.', when_busy: 'steer' }), 202);
+    expect((await runs.del(`${path}/messages/${steering.id}`)).body).toMatchObject({ state: 'withdrawn' });
+    expect(await writes.post(`${path}/messages`, { message: 'x' })).toMatchObject(missing);
+    await runs.ok(runs.post(`/api/tasks/${turn.id}/stop`));
+    await here.ended(turn.id);
+    expect(await runs.put(path, { title: 'Primes' })).toMatchObject(missing);
+    expect(await runs.del(path)).toMatchObject(missing);
+    expect(await writes.ok(writes.put(path, { title: 'Primes' }))).toMatchObject({ title: 'Primes' });
+    expect((await writes.del(path)).status).toBe(204);
   });
 
   it('cannot be deleted while a turn is in progress; afterwards their turns and events go with them', async () => {

@@ -1,3 +1,6 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { describeInBrowser, it, long } from '../support/browser/browser.ts';
@@ -21,19 +24,31 @@ afterAll(() => here?.stop());
 const open = (page: Page) => signInAsAlice(page, `${here.url}/dashboard/chat?agent_id=${agent_id}`);
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
 
-/** Pastes or drops a picture of one pixel on the box for the message. */
-async function give(page: Page, event: 'paste' | 'drop', name: string): Promise<void> {
-  await messageBox(page).focus();
-  await page.evaluate(`
-    const data = new DataTransfer();
+/** Copies a picture of one pixel, and a text if one is given, and pastes with the keyboard into the box for the message. */
+async function paste(page: Page, text?: string): Promise<void> {
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+  await page.evaluate(`(async () => {
     const bytes = Uint8Array.from(atob('${PIXEL}'), (letter) => letter.charCodeAt(0));
-    data.items.add(new File([bytes], '${name}', { type: 'image/png' }));
-    const event = '${event}' === 'paste'
-      ? new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true })
-      : new DragEvent('drop', { dataTransfer: data, bubbles: true, cancelable: true });
-    document.activeElement.dispatchEvent(event);
-  `);
-  await button(page, `Remove ${name}`).waitFor();
+    const parts = { 'image/png': new Blob([bytes], { type: 'image/png' }) };
+    const text = ${JSON.stringify(text ?? null)};
+    if (text !== null) parts['text/plain'] = new Blob([text], { type: 'text/plain' });
+    await navigator.clipboard.write([new ClipboardItem(parts)]);
+  })()`);
+  await messageBox(page).focus();
+  await page.keyboard.press('ControlOrMeta+V');
+}
+
+/** Drags files of this machine over the conversation, as the browser gets them from a file manager. */
+async function drag(page: Page, files: string[]) {
+  const devtools = await page.context().newCDPSession(page);
+  const box = (await messages(page).boundingBox())!;
+  const move = (type: 'dragEnter' | 'dragOver' | 'drop', x = box.x + 20) =>
+    devtools.send('Input.dispatchDragEvent', { type, x, y: box.y + 20, data: { items: [], files, dragOperationsMask: 1 } });
+  await move('dragEnter');
+  await move('dragOver');
+  /** Moves on to the menu at the left edge of the window. */
+  const moveAway = () => move('dragOver', 5);
+  return { moveAway, drop: () => move('drop') };
 }
 
 describeInBrowser('a conversation', () => {
@@ -42,19 +57,42 @@ describeInBrowser('a conversation', () => {
     const notes = { name: 'notes.txt', mimeType: 'text/plain', buffer: Buffer.from('forty-one') };
     await page.getByLabel('Files to attach').setInputFiles([notes]);
     await button(page, 'Remove notes.txt').waitFor();
-    await give(page, 'paste', 'pasted.png');
-    await give(page, 'drop', 'dropped.png');
-    await button(page, 'Remove pasted.png').click();
+    await paste(page);
+    await button(page, 'Remove image.png').waitFor();
+    const folder = await mkdtemp(join(tmpdir(), 'dropped-'));
+    const [picture, plan] = [join(folder, 'dropped.png'), join(folder, 'plan.txt')];
+    await Promise.all([writeFile(picture, Buffer.from(PIXEL, 'base64')), writeFile(plan, 'seventeen')]);
+    const marked = page.locator('[data-dropping="true"]');
+    const held = await drag(page, [picture]);
+    await marked.waitFor();
+    await held.moveAway();
+    await marked.waitFor({ state: 'detached' });
+    await (await drag(page, [picture, plan])).drop();
+    await button(page, 'Remove dropped.png').waitFor();
+    await button(page, 'Remove plan.txt').waitFor();
+    await rm(folder, { recursive: true });
+    await button(page, 'Remove image.png').click();
     here.model.script(says('Seen.'));
     await say(page, 'What is this?');
     await said(page, 'Seen.');
     await turn(page, 1).getByRole('img', { name: 'dropped.png' }).waitFor();
-    expect(await page.getByRole('img', { name: 'pasted.png' }).count()).toBe(0);
+    expect(await page.getByRole('img', { name: 'image.png' }).count()).toBe(0);
     await turn(page, 1).getByRole('button', { name: 'Download notes.txt' }).waitFor();
     const asked = JSON.stringify(here.model.requests.at(-1)?.messages);
     expect(asked).toContain('forty-one');
+    expect(asked).toContain('seventeen');
     expect(asked.split('data:image/png').length - 1).toBe(1);
     await button(page, 'Remove dropped.png').waitFor({ state: 'detached' });
+  });
+
+  it('takes the text of a copied table, not the picture of it', async ({ page }) => {
+    await open(page);
+    await paste(page, '17 and 19');
+    await expect.poll(() => messageBox(page).inputValue()).toBe('17 and 19');
+    here.model.script(says('Primes.'));
+    await messageBox(page).press('Enter');
+    await said(page, 'Primes.');
+    expect(here.model.requests.at(-1)!.messages.at(-1)).toEqual({ role: 'user', content: '17 and 19' });
   });
 
   it('keeps its end in sight until the reader scrolls up, and leads back to it', async ({ page }) => {

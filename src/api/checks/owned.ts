@@ -46,13 +46,19 @@ export function getHome({ workflow_id }: { workflow_id: string | null }): string
   );
 }
 
+/** Throws if a workflow begins no threads. One that exists continues, whatever the setting is now. */
+export function refuseWithoutThreads({ remember }: { remember: string }, path: string): void {
+  if (remember !== 'none') return;
+  throw unprocessable([{ path, message: 'This workflow has no threads; set its `remember` to thread' }]);
+}
+
 export const getOwnAlert = ({ alerts }: Pick<Store, 'alerts'>) =>
   getOwn({ noun: 'alert', find: alerts.find, getOwner: ({ owner }) => owner });
 
 /** Throws 422 if the workflow does not exist, 403 if it belongs to someone else. */
-export async function refuseForeignWorkflow(store: Pick<Store, 'workflows'>, workflow_id: string, caller: Caller): Promise<void> {
+export async function refuseForeignWorkflow(store: Pick<Store, 'workflows'>, workflow_id: string, caller: Caller) {
   try {
-    await getOwnWorkflow(store)(workflow_id, caller);
+    return await getOwnWorkflow(store)(workflow_id, caller);
   } catch (error) {
     if (!(error instanceof AppError) || error.kind !== 'not_found') throw error;
     const wrong: FieldError = { path: 'workflow_id', message: `No workflow with id ${workflow_id}` };

@@ -40,7 +40,7 @@ export interface CompatRun {
 export type Place = (target: {
   workflow_id: string;
   agent: { id: string; name: string };
-}) => Promise<Pick<PromptOrder, 'thread_id' | 'follows' | 'beside_lane' | 'in_conversation'>>;
+}) => Promise<Pick<PromptOrder, 'thread_id' | 'follows' | 'beside_lane' | 'in_conversation' | 'given_before'>>;
 
 export interface RunOrder extends ToolChoices {
   model: string;

@@ -2,7 +2,7 @@ import { threads } from '../../contracts/threads.ts';
 import { unprocessable } from '../../domain/errors.ts';
 import type { Caller } from '../../identity/caller.ts';
 import type { Store } from '../../store/index.ts';
-import { getOwnThread, refuseForeignWorkflow } from '../checks/owned.ts';
+import { getOwnThread, refuseForeignWorkflow, refuseWithoutThreads } from '../checks/owned.ts';
 import { createRunWorkflow } from '../compat/runs.ts';
 import { createOnce } from '../http/crud.ts';
 import { type Api, mount } from '../http/mount.ts';
@@ -21,7 +21,7 @@ export function threadRoutes(api: Api, { store }: Services): void {
   mount(api, threads.get, ({ params: { id } }, caller) => getOwn(id, caller));
   mount(api, threads.create, ({ body: { workflow_id, agent_id, ...values }, reserved_id: id }, caller) =>
     createOnce(id, store.threads.find, async () => {
-      if (workflow_id) await refuseForeignWorkflow(store, workflow_id, caller);
+      if (workflow_id) refuseWithoutThreads(await refuseForeignWorkflow(store, workflow_id, caller), 'workflow_id');
       const home = workflow_id ?? (await createHome(store, agent_id!, caller));
       return store.threads.create({ ...values, id, workflow_id: home, owner: caller.key, owner_login: caller.login });
     }),

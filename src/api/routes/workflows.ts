@@ -11,7 +11,7 @@ import type { Schedules } from '../../temporal/client/schedules.ts';
 import type { Dispatch } from '../../temporal/start/orders.ts';
 import { findModelUse, listEffortWarnings, listWorkflowModelWarnings } from '../checks/model-warnings.ts';
 import { createTokenChecks } from '../checks/needs.ts';
-import { getOwnThread, getOwnWorkflow } from '../checks/owned.ts';
+import { getOwnThread, getOwnWorkflow, refuseWithoutThreads } from '../checks/owned.ts';
 import type { LimitChecks } from '../checks/priced-limits.ts';
 import { listReferenceErrors } from '../checks/references.ts';
 import { listToolTokenWarnings } from '../checks/tool-tokens.ts';
@@ -233,16 +233,12 @@ async function findThread(
   { workflow, thread_id }: { workflow: WiredWorkflow; thread_id: string | undefined },
   caller: Caller,
 ): Promise<string | undefined> {
-  const refuse = (message: string) => unprocessable([{ path: 'thread_id', message }]);
-  if (workflow.remember === 'none') {
-    if (thread_id === undefined) return undefined;
-    throw refuse('This workflow has no threads; set its `remember` to thread, or leave thread_id out');
-  }
-  if (thread_id === undefined) return 'new';
+  if (thread_id === undefined) return workflow.remember === 'none' ? undefined : 'new';
   const thread = await getOwnThread(store)(thread_id, caller);
-  if (thread.workflow_id !== workflow.id)
-    throw refuse(`This thread belongs to the workflow ${thread.workflow_id}; send the prompt there`);
-  return thread_id;
+  if (thread.workflow_id === workflow.id) return thread_id;
+  refuseWithoutThreads(workflow, 'thread_id');
+  const message = `This thread belongs to the workflow ${thread.workflow_id}; send the prompt there`;
+  throw unprocessable([{ path: 'thread_id', message }]);
 }
 
 /** Returns the URL of the event log that one run's stream reads. */

@@ -3434,7 +3434,7 @@ export type PromptRequest = {
   attachments?: AttachmentOrder[];
   reasoning_effort?: string | null;
   on_busy?: 'enqueue' | 'reject' | 'interrupt' | 'steer';
-  /** The conversation that the prompt continues, of a workflow with `remember: thread` */
+  /** The conversation of this workflow that the prompt continues */
   thread_id?: string;
 };
 

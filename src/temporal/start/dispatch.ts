@@ -213,13 +213,16 @@ export function createDispatch({
   }
 
   const admitOrder = async (definition: Definition, order: PromptOrder): Promise<void> => {
-    for (const text of [...toTexts(order), ...(await textsToAdmit(store, definition, order.attachments))])
-      await admit(definition, text, order.owner);
+    const files = await textsToAdmit(store, definition, order.attachments);
+    const earlier_files = await textsToAdmit(store, definition, order.given_before?.text_files);
+    const earlier = earlier_files.map(({ text }) => ({ path: 'conversation', text }));
+    for (const text of [...toTexts(order), ...files, ...earlier]) await admit(definition, text, order.owner);
   };
 
   async function startRun(order: TaskOrder<PromptOrder>, snapshot: Snapshot): Promise<Accepted> {
     const definition = pinDefinition(snapshot, order);
     await admitOrder(definition, order);
+    await order.given_before?.write();
     return launch(order, { definition, config: buildConfig(snapshot, definition) }, snapshot);
   }
 

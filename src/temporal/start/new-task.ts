@@ -1,9 +1,19 @@
+import type { AttachedFile } from '../../domain/attachments.ts';
 import type { Definition } from '../../domain/definition.ts';
 import type { LoopState } from '../../domain/run-loop.ts';
 import type { VersionConfig } from '../../store/resources/versions.ts';
 import type { Evaluated, Seed } from '../../store/runs/forks.ts';
 import type { NewTask, TurnPlace } from '../../store/runs/new-task.ts';
 import type { AskedOfRun } from '../../store/runs/pin.ts';
+
+/** What a conversation was given since its last turn. */
+export interface GivenBefore {
+  /** Everything that the model reads of it, apart from its files. */
+  text: string;
+  text_files: readonly AttachedFile[];
+  /** Adds it to the conversation. */
+  write(): Promise<void>;
+}
 
 export interface PromptOrder extends AskedOfRun, Pick<NewTask, 'prompt_parts' | 'attachments' | 'receipt'> {
   /** The id of the task, if the request provides one. An existing task with this id counts as this one. */
@@ -22,6 +32,8 @@ export interface PromptOrder extends AskedOfRun, Pick<NewTask, 'prompt_parts' | 
   /** True if it takes no lane and waits for none. */
   beside_lane?: TurnPlace['beside_lane'];
   in_conversation?: TurnPlace['in_conversation'];
+  /** Written before the run, once guardrails have accepted it with the prompt; absent: nothing. */
+  given_before?: GivenBefore | undefined;
   trigger: string;
   scheduled_agent_id?: string | null;
   /** The service key that asks for the run; absent or null: none. */

@@ -292,6 +292,12 @@ export const anthropic: Rules = (body, issued) => {
   if (new Set(names).size < names.length) return wrong('tools: Tool names must be unique.');
   const hosted = hostedFault(body);
   if (hosted) return wrong(hosted);
+  if (!body.tools?.length && body.tool_choice) return wrong('tool_choice: may only be specified while providing tools');
+  const sent_blocks = (body.messages as Json[]).flatMap(({ content }) =>
+    typeof content === 'string' ? [] : (content as Json[]),
+  );
+  if (!body.tools?.length && sent_blocks.some(({ type }) => type === 'tool_use' || type === 'tool_result'))
+    return wrong('Requests which include `tool_use` or `tool_result` blocks must define tools');
   let open: string[] = [];
   for (const [at, { role, content }] of (body.messages as Json[]).entries()) {
     const blocks: Json[] = typeof content === 'string' ? [{ type: 'text', text: content }] : content;

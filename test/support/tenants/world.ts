@@ -100,7 +100,7 @@ export function bodiesOf(
       return form;
     },
     datasets: () => ({ name: `${hidden} dataset ${++made}`, description: hidden }),
-    threads: () => ({ workflow_id: ids.workflows, title: `${hidden} thread ${++made}`, metadata: { topic: hidden } }),
+    threads: () => ({ agent_id: ids.agents, title: `${hidden} thread ${++made}`, metadata: { topic: hidden } }),
     memories: () => ({
       ...{
         agent_id: ids.agents,

@@ -1,10 +1,13 @@
 import type { CompatItem, ResponseRequest } from '../../../contracts/compat-requests.ts';
+import { isTextFile } from '../../../domain/attachments.ts';
 import { conversationLocked } from '../../../domain/conversation.ts';
 import { AppError, notFound } from '../../../domain/errors.ts';
 import { isUuid } from '../../../domain/uuid.ts';
 import type { Thread } from '../../../generated/prisma/client.ts';
 import type { Caller } from '../../../identity/caller.ts';
 import type { StoredItem } from '../../../store/runs/conversations.ts';
+import type { ImportedTurn } from '../../../store/runs/imported-turns.ts';
+import type { GivenBefore } from '../../../temporal/start/new-task.ts';
 import { type CompatServices, type CompatTask, formatAnswer, hasEnded, type Place } from '../runs.ts';
 import { listFileIds, toImportedTurns } from './given-turns.ts';
 import { CONVERSATION_ID, MESSAGE_ID, parseTaskId, RESPONSE_ID } from './replies.ts';
@@ -52,8 +55,8 @@ export async function findPlace(services: CompatServices, { conversation, previo
   if (!conversation) return async () => ({ follows: { task_id: null, turn: 0 } });
   await refuseClosed(services, conversation, 0);
   return async (target) => {
-    await takeItems(services, conversation.id, { target, caller });
-    return { thread_id: conversation.id, in_conversation: true };
+    const given_before = await loadWaitingItems(services, conversation.id, { target, caller });
+    return { thread_id: conversation.id, in_conversation: true, given_before };
   };
 }
 
@@ -67,20 +70,27 @@ function placeAfter({ store }: CompatServices, { id: task_id, ...task }: CompatT
   return async () => ({ ...place, thread_id: thread_id ?? (await store.threads.beginAt(task_id)) });
 }
 
-/** Turns the items that were added since the last response into turns. */
-async function takeItems(
+/** Loads the items that were added since the last response, which become turns once guardrails have accepted them. */
+async function loadWaitingItems(
   { store }: Pick<CompatServices, 'store'>,
   conversation_id: string,
   { target, caller }: { target: Parameters<Place>[0]; caller: Caller },
-): Promise<void> {
+): Promise<GivenBefore | undefined> {
   const waiting = await store.conversations.listWaiting(conversation_id, { order: 'asc' });
-  if (waiting.length === 0) return;
+  if (waiting.length === 0) return undefined;
   const given = waiting.map(({ id, item }) => ({ id, item: item as StoredItem }));
   const files = await store.attachments.loadOwned(listFileIds(given), caller.key);
   const turns = toImportedTurns(given, files);
   const ids = waiting.map(({ id }) => id);
-  await store.conversations.take(conversation_id, ids, { turns, ...target });
+  return {
+    text: turns.flatMap(({ messages }) => messages.map(formatForGuardrails)).join('\n\n'),
+    text_files: files.filter(isTextFile),
+    write: () => store.conversations.take(conversation_id, ids, { turns, ...target }),
+  };
 }
+
+const formatForGuardrails = ({ content, tool_calls }: ImportedTurn['messages'][number]) =>
+  [content, ...(tool_calls ?? []).map(({ name, arguments: args }) => `${name} ${args}`)].join('\n');
 
 /** The most items that wait for a response. */
 const MOST_ITEMS = 5_000;
