@@ -28,16 +28,16 @@ export function ReceiptLine({ of: receipt, task }: ReceiptProps) {
         </span>
       )}
       <Group gap="xs" justify="flex-end">
-        <ReceiptState receipt={receipt} starts_turn={task !== undefined} />
+        <ReceiptState receipt={receipt} />
         {receipt.state === 'pending' && <Withdraw receipt={receipt} />}
       </Group>
     </div>
   );
 }
 
-function ReceiptState({ receipt: { state, reason }, starts_turn }: { receipt: MessageReceipt; starts_turn: boolean }) {
+function ReceiptState({ receipt: { id, task_id, state, reason } }: { receipt: MessageReceipt }) {
   if (state === 'pending')
-    return <Status of="waiting">{starts_turn ? 'Waits for its turn' : 'Waits for the next step, which reads it'}</Status>;
+    return <Status of="waiting">{task_id === id ? 'Waits for its turn' : 'Waits for the next step, which reads it'}</Status>;
   if (state === 'refused') return <Status of="refused">Not taken: {reason ?? 'no reason was given'}</Status>;
   return (
     <Text size="xs" c="dimmed">

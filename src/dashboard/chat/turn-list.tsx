@@ -1,6 +1,6 @@
 import { Button, Group, Text } from '@mantine/core';
 import { useEffect } from 'react';
-import { threadMessages } from '../../contracts/thread-messages.ts';
+import { type MessageReceipt, threadMessages } from '../../contracts/thread-messages.ts';
 import type { Thread } from '../../contracts/threads.ts';
 import { useList } from '../api/queries.ts';
 import { Loaded } from '../ui/states.tsx';
@@ -27,45 +27,62 @@ export function TurnList({ thread, outbox, edit }: ListProps) {
   const { query, turns } = useTurns(thread);
   const receipts = useList(threadMessages.list, { limit: NEWEST_RECEIPTS }, { params: { id: thread.id } }).items ?? [];
   const { all, branch } = turns;
-  const known = new Set([...all, ...receipts].map(({ id }) => id));
-  const sending = outbox.sending.filter(({ id }) => id === null || !known.has(id));
-  // A message that no turn of this branch shows, such as one that was refused before any read it.
   const shown = new Set(branch.map(({ id }) => id));
+  const sending = useOnTheirWay(outbox, shown, receipts);
+  const on_way = new Set(sending.map(({ id }) => id));
+  // A message that no turn of this branch shows, such as one that was refused before any read it.
   const others = receipts.filter(
-    ({ id, task_id, state }) => ['pending', 'refused'].includes(state) && !shown.has(id) && !(task_id && shown.has(task_id)),
+    ({ id, task_id, state }) => WITHOUT_TURN.includes(state) && !shown.has(id) && !shown.has(task_id) && !on_way.has(id),
   );
+  const is_empty = branch.length === 0 && sending.length === 0 && others.length === 0;
   return (
-    <Loaded query={{ ...query, data: query.items }} what="Loading the conversation">
-      {() => (
-        <>
-          {turns.has_earlier && <Earlier key={branch[0]?.id} loading={turns.loading} read={turns.readEarlier} />}
-          {branch.map((task) => (
-            <ThreadTurn
-              key={task.id}
-              task={task}
-              versions={{
-                thread_id: thread.id,
-                of: listVersions(all, task),
-                all,
-                refusal: thread.active_task_id === null ? null : BUSY,
-              }}
-              receipts={receipts.filter(({ id, task_id }) => id === task.id || task_id === task.id)}
-              is_active={task.id === thread.active_task_id}
-            />
-          ))}
-          {others.toReversed().map((receipt) => (
-            <ReceiptLine key={receipt.id} of={receipt} />
-          ))}
-          {sending.map((one) => (
-            <OutgoingMessage key={one.key} one={one} outbox={outbox} edit={edit} />
-          ))}
-          {branch.length === 0 && sending.length === 0 && others.length === 0 && (
-            <Text c="dimmed">No messages yet. Type one below.</Text>
-          )}
-        </>
+    <>
+      {turns.has_earlier && <Earlier key={branch[0]?.id} loading={turns.loading} read={turns.readEarlier} />}
+      {branch.map((task) => (
+        <ThreadTurn
+          key={task.id}
+          task={task}
+          versions={{
+            thread_id: thread.id,
+            of: listVersions(all, task),
+            all,
+            refusal: thread.active_task_id === null ? null : BUSY,
+          }}
+          receipts={receipts.filter(({ id, task_id }) => id === task.id || task_id === task.id)}
+          is_active={task.id === thread.active_task_id}
+        />
+      ))}
+      {others.toReversed().map((receipt) => (
+        <ReceiptLine key={receipt.id} of={receipt} />
+      ))}
+      {sending.map((one) => (
+        <OutgoingMessage key={one.key} one={one} outbox={outbox} edit={edit} />
+      ))}
+      {is_empty && (
+        <Loaded
+          query={{ ...query, data: thread.head_task_id === null ? query.items : undefined }}
+          what="Loading the conversation"
+        >
+          {() => <Text c="dimmed">No messages yet. Type one below.</Text>}
+        </Loaded>
       )}
-    </Loaded>
+    </>
   );
+}
+
+/** The states of a message that no turn has read. */
+const WITHOUT_TURN = ['pending', 'refused'];
+
+/** Returns the messages of this tab that neither a turn nor a receipt shows yet; the others leave the outbox. */
+function useOnTheirWay(outbox: Outbox, shown: ReadonlySet<string>, receipts: readonly MessageReceipt[]): Sending[] {
+  const isShown = ({ id, task_id, state }: MessageReceipt) =>
+    shown.has(id) || task_id !== id || !['pending', 'started'].includes(state);
+  const arrived = new Set(receipts.filter(isShown).map(({ id }) => id));
+  const sending = outbox.sending.filter(({ id }) => id === null || !(arrived.has(id) || shown.has(id)));
+  useEffect(() => {
+    for (const one of outbox.sending) if (!sending.includes(one)) outbox.remove(one);
+  });
+  return sending;
 }
 
 /** Reads earlier turns as the reader comes near them. */
