@@ -1,4 +1,5 @@
 import { Button, Group } from '@mantine/core';
+import { FilePreviews } from '../runs/run-files.tsx';
 import { Failure } from '../ui/states.tsx';
 import type { Outbox, Sending } from './outbox.ts';
 
@@ -14,6 +15,7 @@ export function OutgoingMessage({ one, outbox, edit }: OutgoingProps) {
   const { text, files, problem } = one;
   return (
     <div className="chat-said" data-state={problem ? 'failed' : 'sending'}>
+      <FilePreviews files={files} />
       <div className="bubble bubble-user" dir="auto">
         {text}
       </div>

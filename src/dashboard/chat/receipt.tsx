@@ -2,7 +2,7 @@ import { Button, Group, Text } from '@mantine/core';
 import type { Task } from '../../contracts/tasks.ts';
 import { type MessageReceipt, threadMessages } from '../../contracts/thread-messages.ts';
 import { useAct } from '../api/queries.ts';
-import { RunFiles } from '../runs/run-files.tsx';
+import { FilePreviews, RunFiles } from '../runs/run-files.tsx';
 import { Status } from '../ui/show.tsx';
 import { FailureBelow } from '../ui/states.tsx';
 
@@ -17,6 +17,7 @@ export function ReceiptLine({ of: receipt, task }: ReceiptProps) {
   if (!receipt) return task ? <Status of="pending">Waits for its turn</Status> : null;
   return (
     <div className="chat-said" data-state={receipt.state}>
+      {!task && <FilePreviews files={receipt.attachments} />}
       {!task && (
         <div className="bubble bubble-user" dir="auto">
           {receipt.message}
