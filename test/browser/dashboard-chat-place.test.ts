@@ -1,11 +1,12 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { describeInBrowser, it } from '../support/browser/browser.ts';
+import { axe, describeInBrowser, it } from '../support/browser/browser.ts';
 import { messages, said, say, settled, turn } from '../support/browser/chat.ts';
 import { signInAsAlice } from '../support/browser/dashboard.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { says } from '../support/peers/model-server.ts';
 
+const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 /** More than fits on the screen. */
 const LONG = Array.from({ length: 60 }, (_, index) => `${index + 1}. line`).join('\n');
 
@@ -84,3 +85,60 @@ describeInBrowser('a conversation that goes on', () => {
     expect(await page.evaluate('scrollY')).toBe(before);
   });
 });
+
+describeInBrowser('a place in a conversation', () => {
+  it('stays when another version of an early turn is chosen', async ({ page }) => {
+    await twoTurns(page);
+    await turn(page, 1).getByRole('button', { name: 'Edit your message' }).click();
+    here.model.script(says(LONG));
+    await page.getByRole('textbox', { name: 'Edit your message' }).fill('Count again.');
+    await page.keyboard.press('Enter');
+    await messages(page).getByText('Again.', { exact: true }).waitFor({ state: 'detached' });
+    await messages(page).getByText('line').nth(59).waitFor();
+    await settled(page);
+    await turn(page, 1).getByRole('button', { name: 'Previous version' }).scrollIntoViewIfNeeded();
+    const before = (await turn(page, 1).boundingBox())!.y;
+    await turn(page, 1).getByRole('button', { name: 'Previous version' }).click();
+    await turn(page, 2).getByText('line').nth(59).waitFor();
+    expect((await turn(page, 1).boundingBox())!.y).toBeCloseTo(before, 0);
+  });
+
+  it('has the form of an edit below the bar, with the picture of the message', async ({ page }) => {
+    await signInAsAlice(page, `${here.url}/dashboard/chat?agent_id=${agent_id}`);
+    const buffer = Buffer.from(PIXEL, 'base64');
+    await page.getByLabel('Files to attach').setInputFiles([{ name: 'seven.png', mimeType: 'image/png', buffer }]);
+    await page.getByRole('img', { name: 'seven.png' }).waitFor();
+    here.model.script(says(LONG));
+    await say(page, 'What is this?');
+    await messages(page).getByText('line').nth(59).waitFor();
+    await settled(page);
+    await turn(page, 1).getByRole('button', { name: 'Edit your message' }).click();
+    const edited = page.getByRole('textbox', { name: 'Edit your message' });
+    const bar = (await page.getByRole('banner').boundingBox())!;
+    await expect.poll(async () => (await edited.boundingBox())!.y).toBeGreaterThan(bar.y + bar.height);
+    await turn(page, 1).getByRole('img', { name: 'seven.png' }).waitFor();
+  });
+
+  it('has no more height than the window under a long title', async ({ page }) => {
+    const title = 'A title that is much too long for a single line of this screen '.repeat(5).trim();
+    const { id } = await here.alice.ok(here.alice.post('/api/threads', { agent_id, title }));
+    await signInAsAlice(page, `${here.url}/dashboard/chat/${id}`);
+    await page.getByText('No messages yet. Type one below.').waitFor();
+    expect(await page.evaluate('document.documentElement.scrollHeight - innerHeight')).toBe(0);
+  });
+
+  it('is next to the way to the other conversations on a phone', async ({ page }) => {
+    await page.setViewportSize({ width: 390, height: 800 });
+    await twoTurns(page);
+    expect(await page.evaluate('scrollY')).toBeGreaterThan(800);
+    await expect.poll(() => isInWindow(page, 'Conversations')).toBe(true);
+    expect(await axe(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Conversations' }).click();
+    await page.getByRole('dialog', { name: 'Conversations' }).waitFor();
+  });
+});
+
+async function isInWindow(page: Page, name: string): Promise<boolean> {
+  const box = (await page.getByRole('button', { name }).boundingBox())!;
+  return box.y >= 0 && box.y + box.height <= 800;
+}

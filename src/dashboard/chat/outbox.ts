@@ -8,9 +8,13 @@ import { useWork } from '../api/queries.ts';
 
 export type WhenBusy = 'steer' | 'enqueue' | 'interrupt';
 
-export interface Message {
+/** What the box for the next message holds. */
+export interface Typed {
   text: string;
   files: readonly Attachment[];
+}
+
+export interface Message extends Typed {
   when_busy: WhenBusy;
 }
 
@@ -81,7 +85,7 @@ export function useOutbox({ thread_id, home, onBegun }: Place) {
       change(one.key, { problem: null });
       act.mutate(one);
     },
-    remove: ({ key }: Sending) => setSending((before) => before.filter((one) => one.key !== key)),
+    remove: ({ key }: { key?: string }) => setSending((before) => before.filter((one) => one.key !== key)),
     needs: act.needs,
   };
 }

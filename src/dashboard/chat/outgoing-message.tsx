@@ -2,12 +2,13 @@ import { Button, Group } from '@mantine/core';
 import { FilePreviews } from '../runs/run-files.tsx';
 import { Failure } from '../ui/states.tsx';
 import type { Outbox, Sending } from './outbox.ts';
+import type { Composer } from './use-composer.ts';
 
 interface OutgoingProps {
   one: Sending;
   outbox: Outbox;
   /** Takes the message back into the box. */
-  edit(one: Sending): void;
+  edit: Composer['edit'];
 }
 
 /** A message that this tab is sending, or could not send. */

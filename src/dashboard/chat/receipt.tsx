@@ -5,15 +5,18 @@ import { useAct } from '../api/queries.ts';
 import { FilePreviews, RunFiles } from '../runs/run-files.tsx';
 import { Status } from '../ui/show.tsx';
 import { FailureBelow } from '../ui/states.tsx';
+import type { Composer } from './use-composer.ts';
 
 interface ReceiptProps {
   of: MessageReceipt | undefined;
   /** The turn that the message starts, which shows its text itself. */
   task?: Task;
+  /** Takes a message that was not read back into the box. */
+  edit: Composer['edit'];
 }
 
 /** Where a message is that no turn has read yet, or why none did. Its author can withdraw it while it waits. */
-export function ReceiptLine({ of: receipt, task }: ReceiptProps) {
+export function ReceiptLine({ of: receipt, task, edit }: ReceiptProps) {
   if (!receipt) return task ? <Status of="pending">Waits for its turn</Status> : null;
   return (
     <div className="chat-said" data-state={receipt.state}>
@@ -31,6 +34,11 @@ export function ReceiptLine({ of: receipt, task }: ReceiptProps) {
       <Group gap="xs" justify="flex-end">
         <ReceiptState receipt={receipt} />
         {receipt.state === 'pending' && <Withdraw receipt={receipt} />}
+        {receipt.state === 'refused' && (
+          <Button variant="default" size="compact-xs" onClick={() => edit({ text: receipt.message, files: receipt.attachments })}>
+            Edit and send again
+          </Button>
+        )}
       </Group>
     </div>
   );

@@ -1,5 +1,5 @@
 import { Button, Group, Text } from '@mantine/core';
-import { useEffect } from 'react';
+import { useEffect, useLayoutEffect, useRef } from 'react';
 import { type MessageReceipt, threadMessages } from '../../contracts/thread-messages.ts';
 import type { Thread } from '../../contracts/threads.ts';
 import { useList } from '../api/queries.ts';
@@ -9,6 +9,7 @@ import type { Outbox, Sending } from './outbox.ts';
 import { OutgoingMessage } from './outgoing-message.tsx';
 import { ReceiptLine } from './receipt.tsx';
 import { ThreadTurn } from './turn.tsx';
+import type { Composer } from './use-composer.ts';
 import { useSeen } from './use-seen.ts';
 import { useTurns } from './use-turns.ts';
 
@@ -19,14 +20,17 @@ interface ListProps {
   thread: Thread;
   outbox: Outbox;
   /** Takes a message back into the box. */
-  edit(one: Sending): void;
+  edit: Composer['edit'];
+  /** Leaves the page where it is, however long it becomes. */
+  stay(): void;
 }
 
 /** The turns of the branch in use, and below them the messages of this tab that are on their way. */
-export function TurnList({ thread, outbox, edit }: ListProps) {
+export function TurnList({ thread, outbox, edit, stay }: ListProps) {
   const { query, turns } = useTurns(thread);
   const receipts = useList(threadMessages.list, { limit: NEWEST_RECEIPTS }, { params: { id: thread.id } }).items ?? [];
   const { all, branch } = turns;
+  const keepPlace = useKeptPlace(branch.at(-1)?.id, stay);
   const shown = new Set(branch.map(({ id }) => id));
   const sending = useOnTheirWay(outbox, shown, receipts);
   const on_way = new Set(sending.map(({ id }) => id));
@@ -46,14 +50,16 @@ export function TurnList({ thread, outbox, edit }: ListProps) {
             thread_id: thread.id,
             of: listVersions(all, task),
             all,
+            onSwitch: keepPlace,
             refusal: thread.active_task_id === null ? null : BUSY,
           }}
           receipts={receipts.filter(({ id, task_id }) => id === task.id || task_id === task.id)}
           is_active={task.id === thread.active_task_id}
+          edit={edit}
         />
       ))}
       {others.toReversed().map((receipt) => (
-        <ReceiptLine key={receipt.id} of={receipt} />
+        <ReceiptLine key={receipt.id} of={receipt} edit={edit} />
       ))}
       {sending.map((one) => (
         <OutgoingMessage key={one.key} one={one} outbox={outbox} edit={edit} />
@@ -68,6 +74,26 @@ export function TurnList({ thread, outbox, edit }: ListProps) {
       )}
     </>
   );
+}
+
+/**
+ * Keeps a turn at its place on the screen while another branch takes the place of the one that is shown. Returns what notes
+ * where the turn is, before it is left.
+ */
+function useKeptPlace(head_task_id: string | undefined, stay: () => void): (turn: HTMLElement) => void {
+  const noted = useRef<{ turn: string; top: number } | null>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another head is another branch
+  useLayoutEffect(() => {
+    if (!noted.current) return;
+    const { turn, top } = noted.current;
+    noted.current = null;
+    const element = document.querySelector(`[data-turn="${turn}"]`);
+    if (element) window.scrollBy({ top: element.getBoundingClientRect().top - top });
+  }, [head_task_id]);
+  return (turn) => {
+    noted.current = { turn: turn.dataset.turn!, top: turn.getBoundingClientRect().top };
+    stay();
+  };
 }
 
 /** The states of a message that no turn has read. */

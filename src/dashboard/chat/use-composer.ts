@@ -2,7 +2,7 @@ import { type Dispatch, type SetStateAction, useEffect, useRef, useState } from 
 import { useSession } from '../api/context.tsx';
 import { useDraft, useKeptDraft } from '../ui/draft.tsx';
 import { usePromptFiles } from '../workflows/prompt-files.tsx';
-import type { Outbox, Sending } from './outbox.ts';
+import type { Outbox, Typed } from './outbox.ts';
 
 export type Composer = ReturnType<typeof useComposer>;
 
@@ -21,7 +21,7 @@ export function useComposer(thread_id: string | null, outbox: Outbox) {
     setText,
     files,
     /** Takes a message back into the box, before what is typed there. */
-    edit(one: Sending) {
+    edit(one: Typed & { key?: string }) {
       outbox.remove(one);
       setText([one.text, text].filter(Boolean).join('\n\n'));
       files.take(one.files);
