@@ -26,6 +26,7 @@ import { createRedactedLog, redactReplies } from './http/redact-replies.ts';
 import { returnRequestIds } from './http/request-ids.ts';
 import { secureHeaders } from './http/secure-headers.ts';
 import { cutStalled, lingerOnClose } from './http/slow-clients.ts';
+import { MOST_MIB } from './http/uploads.ts';
 import { agentRoutes } from './routes/agents.ts';
 import { alertRoutes } from './routes/alerts.ts';
 import { type Attach, type AttachmentLimits, attachmentRoutes, createAttach } from './routes/attachments.ts';
@@ -113,7 +114,6 @@ interface ApiSettings {
 }
 
 const JSON_BYTES = 1024 * 1024;
-const UPLOAD_BYTES = 25 * 1024 * 1024;
 const FORM_FIELDS = 20;
 
 export async function buildApp(services: Services, settings: ApiSettings): Promise<FastifyInstance> {
@@ -144,7 +144,7 @@ export async function buildApp(services: Services, settings: ApiSettings): Promi
   const allowsOrigin = allowOrigins({ ...settings, knowsOrigin: services.store.threadTokens.knowsOrigin });
   refuseOtherHosts(http, { ...settings, allowsOrigin });
   await shareWithOrigins(http, allowsOrigin);
-  await http.register(multipart, { limits: { fileSize: UPLOAD_BYTES, files: 1, fields: FORM_FIELDS, parts: FORM_FIELDS + 1 } });
+  await http.register(multipart, { limits: { fileSize: MOST_MIB * 1024 ** 2, files: 1, fields: FORM_FIELDS, parts: FORM_FIELDS + 1 } });
 
   const { limits } = settings;
   const { waiting } = services.following;

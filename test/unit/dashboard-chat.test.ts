@@ -57,9 +57,10 @@ describe('the chat', () => {
     the.render(the.Chat, {
       ...{ at: '/chat/h', path: '/chat/:thread_id' },
       replies: {
-        list_threads: ({ query }) => page(query.pinned ? [] : [thread]),
+        list_threads: ({ query }) => page(query.pinned ? [] : [{ ...thread, ...more }]),
         get_thread: { ...thread, ...more },
-        list_tasks: page(turns.toReversed()),
+        list_tasks: ({ query }) =>
+          page(turns.toReversed().filter((one) => !('status' in query) || query.status === (one as { status: string }).status)),
         list_messages: page(messages),
         list_agents: page([]),
       },
@@ -80,6 +81,42 @@ describe('the chat', () => {
     expect(text).toContain('cost $0.25');
     expect(text).toContain('24 tokens');
     expect(text).toContain('Untitled, with Clerk');
+  });
+
+  it('marks an estimate, and leaves out figures that nobody knows yet', () => {
+    const estimated = { total_in: 17, total_out: 2, cost: 0.5, estimated: true };
+    const none = { total_in: 0, total_out: 0, cost: 0 };
+    const working = { status: 'running', response: null, usage: none };
+    const text = toText(show([turn(1, { usage: estimated }), turn(2, working)], { more: { head_task_id: 't2' } }));
+    expect(text).toMatch(/cost about \$0\.5.*about 19 tokens/);
+    expect(text).not.toContain('0 tokens');
+    expect(text.match(/cost/g)).toHaveLength(1);
+  });
+
+  it('says once that a turn was halted, and nothing of a turn that works but what it does', () => {
+    const halted = toText(show([turn(1, { status: 'halted' })], { more: { head_task_id: 't1' } }));
+    expect(halted.match(/halted/gi)).toHaveLength(1);
+    const working = toText(show([turn(1, { status: 'running', response: null })], { more: { head_task_id: 't1' } }));
+    expect(working).toContain('The model is thinking');
+    expect(working).not.toContain('running');
+  });
+
+  it('shows in the list whether a turn works or waits for a person', () => {
+    const more = { head_task_id: 't1', active_task_id: 't1' };
+    const list = (status: string) => toText(show([turn(1, { status, response: null })], { more }));
+    expect(list('waiting')).toContain('waits for you');
+    expect(list('waiting')).not.toContain('in progress');
+    expect(list('running')).toContain('in progress');
+    expect(list('running')).not.toContain('waits for you');
+  });
+
+  it('offers to edit a message that was not taken', () => {
+    const messages = [receipt('m7', { state: 'refused', task_id: 't3', reason: 'the turn was stopped' })];
+    expect(Object.keys(readButtons(show([turn(1, {}), turn(2, {}), turn(3, {})], { messages })))).toContain(
+      'Edit and send again',
+    );
+    messages[0]!.state = 'pending';
+    expect(Object.keys(readButtons(show([turn(1, {}), turn(2, {}), turn(3, {})], { messages })))).toContain('Withdraw');
   });
 
   it('offers no other version while a turn is in progress', () => {

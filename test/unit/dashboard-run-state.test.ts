@@ -155,6 +155,21 @@ it.each(['approval_decided', 'reconciliation_decided', 'client_call_answered'] a
   },
 );
 
+it('shows what the person who denied a call wrote', () => {
+  const decided = log('approval_decided', { detail: 'bob decided: deny', decision: 'deny', by: 'bob', message: 'Too expensive' });
+  expect(applyEvents(emptyRun, [decided]).blocks).toEqual([
+    { kind: 'note', event: 'approval_decided', text: 'bob decided: deny: Too expensive' },
+  ]);
+});
+
+it('shows a call that had no outcome when the run ended as stopped, and leaves the others', () => {
+  const end = { type: 'status', data: { status: 'halted', current_turn: 1, task_id: 't' }, timestamp } as RunEvent;
+  const stateAfter = (...events: RunEvent[]) => applyEvents(asked, [...events, end]).blocks[0];
+  expect(stateAfter(log('approval_requested', { call_id: '1-1' }))).toMatchObject({ state: 'stopped' });
+  expect(stateAfter(log('tool_denied', { call_id: '1-1', detail: 'no' }))).toMatchObject({ state: 'denied' });
+  expect(stateAfter()).toMatchObject({ state: 'planned' });
+});
+
 it('leaves calls alone when a log line names none', () => {
   expect(applyEvents(asked, [log('tool_denied')]).blocks).toEqual(asked.blocks);
 });

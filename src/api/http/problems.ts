@@ -3,6 +3,7 @@ import type { Endpoint } from '../../contracts/endpoint.ts';
 import { AppError, type ErrorKind, type FieldError } from '../../domain/errors.ts';
 import { findOutage } from '../../domain/outages.ts';
 import { inOneLine } from '../../domain/reason.ts';
+import { MOST_MIB } from './uploads.ts';
 
 const STATUS: Record<ErrorKind, number> = {
   invalid: 400,
@@ -45,7 +46,7 @@ const TITLES: Record<number, string> = {
 /** This service's codes and messages for Fastify's errors. */
 const FASTIFY: Record<string, { code: string; detail: string }> = {
   FST_ERR_CTP_BODY_TOO_LARGE: { code: 'too_large', detail: 'The body is larger than this service accepts' },
-  FST_REQ_FILE_TOO_LARGE: { code: 'too_large', detail: 'The file is larger than this service accepts' },
+  FST_REQ_FILE_TOO_LARGE: { code: 'too_large', detail: `The file is larger than the ${MOST_MIB} MiB that this service accepts` },
   FST_ERR_CTP_INVALID_MEDIA_TYPE: { code: 'unsupported_content_type', detail: 'Send the body as application/json' },
   FST_ERR_CTP_INVALID_CONTENT_TYPE: { code: 'unsupported_content_type', detail: 'Send the body as application/json' },
   FST_ERR_CTP_EMPTY_JSON_BODY: { code: 'malformed_body', detail: 'The body is empty; send a JSON object' },

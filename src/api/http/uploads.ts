@@ -3,6 +3,9 @@ import type { Multipart } from '@fastify/multipart';
 import type { FastifyRequest } from 'fastify';
 import { AppError, unprocessable } from '../../domain/errors.ts';
 
+/** The largest file that is accepted, in MiB. */
+export const MOST_MIB = 25;
+
 export interface Upload {
   filename: string;
   /** The media type that the sender declares. */

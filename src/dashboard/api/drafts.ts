@@ -54,6 +54,14 @@ export function createDrafts(storage: Storage, getPerson: () => string | null) {
         return false;
       }
     },
+    /** Reports what another tab of this browser keeps at a place now, and what was kept there before; null: nothing. */
+    follow(place: string, onChange: (typed: unknown, before: unknown) => void): () => void {
+      const onStorage = ({ key, newValue, oldValue }: StorageEvent) => {
+        if (key !== null && key === keyOf(place)) onChange(parse(newValue)?.typed ?? null, parse(oldValue)?.typed ?? null);
+      };
+      window.addEventListener('storage', onStorage);
+      return () => window.removeEventListener('storage', onStorage);
+    },
     /** Removes all drafts of a person. */
     removeAll: (person: string) => remove(listKeys().filter((key) => key.startsWith(prefixOf(person)))),
   };

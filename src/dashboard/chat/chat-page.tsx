@@ -14,6 +14,7 @@ import { HomeChoice, useHome } from './home-choice.tsx';
 import { useOutbox } from './outbox.ts';
 import { ThreadDrawer, ThreadList } from './thread-list.tsx';
 import { ThreadMenu } from './thread-menu.tsx';
+import { useWaits } from './use-waits.ts';
 
 /** The state of the navigation to a thread that a message has begun: its screen stays the one on which it was typed. */
 interface Begun extends KeepsFocus {
@@ -37,6 +38,7 @@ function Screen({ screen, thread_id }: { screen: string; thread_id: string | nul
   const onBegun = (id: string) =>
     void navigate(`/chat/${id}`, { replace: true, state: { screen, keeps_focus: true } satisfies Begun });
   const outbox = useOutbox({ thread_id, home, onBegun });
+  const waits = useWaits(thread?.active_task_id ?? null);
   const title = thread ? (thread.title ?? 'Untitled') : thread_id ? 'Chat' : 'New conversation';
   return (
     <div className="chat">
@@ -44,7 +46,7 @@ function Screen({ screen, thread_id }: { screen: string; thread_id: string | nul
       <ThreadDrawer thread_id={thread_id} opened={drawer_opened} close={drawer.close} />
       <Page
         title={title}
-        tab={thread ? `${title} · ${shortId(thread.id)}` : title}
+        tab={thread ? `${waits ? 'Waits for you: ' : ''}${title} · ${shortId(thread.id)}` : title}
         actions={
           <>
             <Button variant="default" className="chat-narrow" onClick={drawer.open}>

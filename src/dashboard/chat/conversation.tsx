@@ -2,12 +2,12 @@ import { Button, Text } from '@mantine/core';
 import { ArrowDown } from 'lucide-react';
 import { type DragEvent, useState } from 'react';
 import type { Thread } from '../../contracts/threads.ts';
-import { Loaded } from '../ui/states.tsx';
+import { Loading } from '../ui/states.tsx';
 import { MessageBox } from './message-box.tsx';
-import type { Outbox, Sending } from './outbox.ts';
+import type { Outbox } from './outbox.ts';
 import { OutgoingMessage } from './outgoing-message.tsx';
 import { TurnList } from './turn-list.tsx';
-import { useComposer } from './use-composer.ts';
+import { type Composer, useComposer } from './use-composer.ts';
 import { useNewest } from './use-newest.ts';
 
 interface ConversationProps {
@@ -27,12 +27,12 @@ export function Conversation({ thread_id, thread, outbox, lacks }: ConversationP
   return (
     <div className="chat-main" data-dropping={dropping} {...drop}>
       <div className="chat-log" role="log" aria-label="Messages">
-        {thread_id === null ? (
+        {thread ? (
+          <TurnList thread={thread} outbox={outbox} edit={composer.edit} stay={newest.stay} />
+        ) : thread_id === null || outbox.sending.length > 0 ? (
           <FirstMessages outbox={outbox} edit={composer.edit} />
         ) : (
-          <Loaded query={{ data: thread, error: null, refetch() {} }} what="Loading the conversation">
-            {(known) => <TurnList thread={known} outbox={outbox} edit={composer.edit} />}
-          </Loaded>
+          <Loading what="Loading the conversation" />
         )}
       </div>
       <div className="chat-box">
@@ -58,7 +58,7 @@ export function Conversation({ thread_id, thread, outbox, lacks }: ConversationP
   );
 }
 
-function FirstMessages({ outbox, edit }: { outbox: Outbox; edit(one: Sending): void }) {
+function FirstMessages({ outbox, edit }: { outbox: Outbox; edit: Composer['edit'] }) {
   if (outbox.sending.length === 0) return <Text c="dimmed">No messages yet. Type one below.</Text>;
   return outbox.sending.map((one) => <OutgoingMessage key={one.key} one={one} outbox={outbox} edit={edit} />);
 }

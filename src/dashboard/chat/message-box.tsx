@@ -1,9 +1,10 @@
-import { ActionIcon, Button, Group, NativeSelect, Textarea } from '@mantine/core';
+import { ActionIcon, Button, Group, NativeSelect, Text, Textarea } from '@mantine/core';
 import { Paperclip } from 'lucide-react';
 import { type ClipboardEvent, type FormEvent, type KeyboardEvent, useState } from 'react';
 import { type Task, tasks } from '../../contracts/tasks.ts';
 import { useRefusal } from '../api/may.ts';
 import { useAct } from '../api/queries.ts';
+import { FilePreviews } from '../runs/run-files.tsx';
 import { Failure, FailureBelow } from '../ui/states.tsx';
 import { SteadyButton } from '../ui/steady-button.tsx';
 import { FileChooser, FilePills } from '../workflows/prompt-files.tsx';
@@ -29,14 +30,19 @@ interface BoxProps {
 /** The box for the next message. It takes messages while a turn works, too. */
 export function MessageBox({ composer: { text, setText, files }, outbox, active_task_id, lacks, onSent }: BoxProps) {
   const refusal = useRefusal(outbox.needs);
-  const [when_busy, setWhenBusy] = useState<WhenBusy>('steer');
-  const may_send = text.trim() !== '' && lacks === null && refusal === null && files.uploading === 0;
+  const [choice, choose] = useState<{ how: WhenBusy; task_id: string | null }>({ how: 'steer', task_id: null });
+  // An interruption is meant for one message and one turn.
+  const when_busy = choice.how === 'interrupt' && choice.task_id !== active_task_id ? 'steer' : choice.how;
+  const has_text = text.trim() !== '';
+  const missing = lacks ?? findMissing(has_text, files);
+  const may_send = has_text && missing === null && refusal === null;
   const submit = (event?: FormEvent) => {
     event?.preventDefault();
     if (!may_send) return;
     outbox.send({ text, files: files.files, when_busy: active_task_id === null ? 'enqueue' : when_busy });
     setText('');
     files.clear();
+    if (when_busy === 'interrupt') choose({ how: 'steer', task_id: null });
     onSent();
   };
   const onKey = (event: KeyboardEvent) => {
@@ -71,20 +77,25 @@ export function MessageBox({ composer: { text, setText, files }, outbox, active_
       />
       <Group gap="xs" justify="space-between">
         <Attach {...files} />
-        <Group gap="xs">
+        <Group gap="xs" justify="flex-end">
+          {missing !== null && (has_text || files.files.length > 0) && (
+            <Text size="xs" role="status">
+              {missing}
+            </Text>
+          )}
           {active_task_id !== null && (
             <>
               <NativeSelect
                 aria-label="While the turn works"
                 size="xs"
                 value={when_busy}
-                onChange={(event) => setWhenBusy(event.currentTarget.value as WhenBusy)}
+                onChange={(event) => choose({ how: event.currentTarget.value as WhenBusy, task_id: active_task_id })}
                 data={WHEN_BUSY}
               />
               <Stop key={active_task_id} task_id={active_task_id} />
             </>
           )}
-          <Button type="submit" disabled={!may_send} title={lacks ?? ''} data-needs={outbox.needs}>
+          <Button type="submit" disabled={!may_send} title={missing ?? ''} data-needs={outbox.needs}>
             Send
           </Button>
         </Group>
@@ -95,10 +106,17 @@ export function MessageBox({ composer: { text, setText, files }, outbox, active_
 
 type Files = Composer['files'];
 
+/** Returns what has to be done before the message can be sent; null: nothing. */
+function findMissing(has_text: boolean, { files, uploading }: Files): string | null {
+  if (uploading > 0) return 'Uploading …';
+  return files.length > 0 && !has_text ? 'Type a message to send with the files' : null;
+}
+
 function Attached({ files, remove }: Pick<Files, 'files' | 'remove'>) {
   if (files.length === 0) return null;
   return (
     <Group gap="xs">
+      <FilePreviews files={files} height={64} />
       <FilePills files={files} remove={remove} />
     </Group>
   );

@@ -3,13 +3,18 @@ import type { Attachment } from '../../contracts/attachments.ts';
 import { threadMessages } from '../../contracts/thread-messages.ts';
 import { threads } from '../../contracts/threads.ts';
 import type { ApiProblem } from '../api/call.ts';
-import { useAct } from '../api/queries.ts';
+import { useClient } from '../api/context.tsx';
+import { useWork } from '../api/queries.ts';
 
 export type WhenBusy = 'steer' | 'enqueue' | 'interrupt';
 
-export interface Message {
+/** What the box for the next message holds. */
+export interface Typed {
   text: string;
   files: readonly Attachment[];
+}
+
+export interface Message extends Typed {
   when_busy: WhenBusy;
 }
 
@@ -40,49 +45,47 @@ interface Place {
 /** Sends the messages of this tab, one after the other. */
 export function useOutbox({ thread_id, home, onBegun }: Place) {
   const [sending, setSending] = useState<readonly Sending[]>([]);
-  const begin = useAct(threads.create);
-  const act = useAct(threadMessages.create, { line: 'messages of a chat' });
-  /** The thread that the first message begins; others that are sent meanwhile wait for it. */
-  const begun = useRef<Promise<string> | null>(null);
+  const { call } = useClient();
+  const begun = useRef(thread_id);
   const change = (key: string, facts: Partial<Sending>) =>
     setSending((before) => before.map((one) => (one.key === key ? { ...one, ...facts } : one)));
 
   async function beginThread({ key, text }: Sending): Promise<string> {
-    const input = { body: { ...(home as { agent_id: string }), title: toTitle(text) }, idempotency_key: `begin-${key}` };
-    const { id } = await begin.mutateAsync(input);
+    const body = { ...(home as { agent_id: string }), title: toTitle(text) };
+    const { id } = await call(threads.create, { body, idempotency_key: `begin-${key}` });
     onBegun(id);
     return id;
   }
 
   async function post(one: Sending): Promise<string> {
     const { key, text, files, when_busy } = one;
-    begun.current ??= thread_id === null ? beginThread(one) : Promise.resolve(thread_id);
-    const id = await begun.current.catch((problem: ApiProblem) => {
-      begun.current = null;
-      throw problem;
-    });
+    begun.current ??= await beginThread(one);
     const body = { message: text, when_busy, ...(files.length > 0 && { attachments: files.map((file) => ({ id: file.id })) }) };
-    return (await act.mutateAsync({ params: { id }, body, idempotency_key: key })).id;
+    return (await call(threadMessages.create, { params: { id: begun.current }, body, idempotency_key: key })).id;
   }
 
-  const start = (one: Sending) =>
-    void post(one).then(
+  /** Its outcome is kept before the work ends, which waits until everything visible has been read again. */
+  const work = (one: Sending) =>
+    post(one).then(
       (id) => change(one.key, { id }),
       (problem: ApiProblem) => change(one.key, { problem }),
     );
+
+  const { access: needs, operation } = threadMessages.create;
+  const act = useWork(work, { needs, operation, line: 'messages of a chat' });
   return {
     sending,
     send(message: Message) {
       const one = { ...message, key: crypto.randomUUID(), id: null, problem: null };
       setSending((before) => [...before, one]);
-      start(one);
+      act.mutate(one);
     },
     /** Sends a message again whose request failed. */
     repeat(one: Sending) {
       change(one.key, { problem: null });
-      start(one);
+      act.mutate(one);
     },
-    remove: ({ key }: Sending) => setSending((before) => before.filter((one) => one.key !== key)),
+    remove: ({ key }: { key?: string }) => setSending((before) => before.filter((one) => one.key !== key)),
     needs: act.needs,
   };
 }

@@ -1,12 +1,14 @@
 import { Button, Group } from '@mantine/core';
+import { FilePreviews } from '../runs/run-files.tsx';
 import { Failure } from '../ui/states.tsx';
 import type { Outbox, Sending } from './outbox.ts';
+import type { Composer } from './use-composer.ts';
 
 interface OutgoingProps {
   one: Sending;
   outbox: Outbox;
   /** Takes the message back into the box. */
-  edit(one: Sending): void;
+  edit: Composer['edit'];
 }
 
 /** A message that this tab is sending, or could not send. */
@@ -14,6 +16,7 @@ export function OutgoingMessage({ one, outbox, edit }: OutgoingProps) {
   const { text, files, problem } = one;
   return (
     <div className="chat-said" data-state={problem ? 'failed' : 'sending'}>
+      <FilePreviews files={files} />
       <div className="bubble bubble-user" dir="auto">
         {text}
       </div>

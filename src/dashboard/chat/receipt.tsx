@@ -2,21 +2,25 @@ import { Button, Group, Text } from '@mantine/core';
 import type { Task } from '../../contracts/tasks.ts';
 import { type MessageReceipt, threadMessages } from '../../contracts/thread-messages.ts';
 import { useAct } from '../api/queries.ts';
-import { RunFiles } from '../runs/run-files.tsx';
+import { FilePreviews, RunFiles } from '../runs/run-files.tsx';
 import { Status } from '../ui/show.tsx';
 import { FailureBelow } from '../ui/states.tsx';
+import type { Composer } from './use-composer.ts';
 
 interface ReceiptProps {
   of: MessageReceipt | undefined;
   /** The turn that the message starts, which shows its text itself. */
   task?: Task;
+  /** Takes a message that was not read back into the box. */
+  edit: Composer['edit'];
 }
 
 /** Where a message is that no turn has read yet, or why none did. Its author can withdraw it while it waits. */
-export function ReceiptLine({ of: receipt, task }: ReceiptProps) {
+export function ReceiptLine({ of: receipt, task, edit }: ReceiptProps) {
   if (!receipt) return task ? <Status of="pending">Waits for its turn</Status> : null;
   return (
     <div className="chat-said" data-state={receipt.state}>
+      {!task && <FilePreviews files={receipt.attachments} />}
       {!task && (
         <div className="bubble bubble-user" dir="auto">
           {receipt.message}
@@ -28,16 +32,21 @@ export function ReceiptLine({ of: receipt, task }: ReceiptProps) {
         </span>
       )}
       <Group gap="xs" justify="flex-end">
-        <ReceiptState receipt={receipt} starts_turn={task !== undefined} />
+        <ReceiptState receipt={receipt} />
         {receipt.state === 'pending' && <Withdraw receipt={receipt} />}
+        {receipt.state === 'refused' && (
+          <Button variant="default" size="compact-xs" onClick={() => edit({ text: receipt.message, files: receipt.attachments })}>
+            Edit and send again
+          </Button>
+        )}
       </Group>
     </div>
   );
 }
 
-function ReceiptState({ receipt: { state, reason }, starts_turn }: { receipt: MessageReceipt; starts_turn: boolean }) {
+function ReceiptState({ receipt: { id, task_id, state, reason } }: { receipt: MessageReceipt }) {
   if (state === 'pending')
-    return <Status of="waiting">{starts_turn ? 'Waits for its turn' : 'Waits for the next step, which reads it'}</Status>;
+    return <Status of="waiting">{task_id === id ? 'Waits for its turn' : 'Waits for the next step, which reads it'}</Status>;
   if (state === 'refused') return <Status of="refused">Not taken: {reason ?? 'no reason was given'}</Status>;
   return (
     <Text size="xs" c="dimmed">

@@ -12,6 +12,7 @@ import { Failure, Loading } from '../ui/states.tsx';
 import { When } from '../ui/time.tsx';
 import { nameThread, ThreadMenu } from './thread-menu.tsx';
 import { useSeen } from './use-seen.ts';
+import { useWaits } from './use-waits.ts';
 
 const AT_ONCE = 30;
 const MOST_PINNED = 100;
@@ -54,6 +55,7 @@ export function ThreadList({ thread_id, className = '' }: ListProps) {
 
 function Entry({ thread, is_open }: { thread: Thread; is_open: boolean }) {
   const { id, pinned, active_task_id, updated_at } = thread;
+  const waits = useWaits(active_task_id);
   return (
     <li data-open={is_open}>
       <NavLink to={`/chat/${id}`} className="chat-entry">
@@ -61,7 +63,13 @@ function Entry({ thread, is_open }: { thread: Thread; is_open: boolean }) {
           {pinned && <Pin size={12} aria-label="Pinned:" />} {nameThread(thread)}
         </span>
         <span className="note">
-          {active_task_id === null ? <When at={updated_at} /> : <Status of="running">in progress</Status>}
+          {waits ? (
+            <Status of="waiting">waits for you</Status>
+          ) : active_task_id === null ? (
+            <When at={updated_at} />
+          ) : (
+            <Status of="running">in progress</Status>
+          )}
         </span>
       </NavLink>
       <ThreadMenu thread={thread} is_open={is_open} in_list />

@@ -26,7 +26,7 @@ export function ThreadMenu({ thread, is_open, in_list = false }: MenuProps) {
       label: 'Rename',
       icon: Pencil,
       needs: change.needs,
-      does: { title: 'Rename this conversation', content: (close: () => void) => <Rename thread={thread} close={close} /> },
+      does: { title: `Rename “${nameThread(thread)}”`, content: (close: () => void) => <Rename thread={thread} close={close} /> },
     },
     {
       label: pinned ? 'Unpin' : 'Pin',
@@ -39,7 +39,7 @@ export function ThreadMenu({ thread, is_open, in_list = false }: MenuProps) {
       icon: Trash2,
       needs: threads.remove.access,
       does: {
-        title: 'Delete this conversation',
+        title: `Delete “${nameThread(thread)}”`,
         content: (close: () => void) => <Remove thread={thread} is_open={is_open} close={close} />,
       },
     },
@@ -70,6 +70,9 @@ function Rename({ thread: { id, title }, close }: { thread: Thread; close(): voi
         <TextInput label="Title" value={text} data-autofocus onChange={(event) => setText(event.currentTarget.value)} />
         <Failure problem={change.error} />
         <Group justify="flex-end">
+          <Button variant="default" onClick={close}>
+            Cancel
+          </Button>
           <Button type="submit" disabled={!typed} loading={change.isPending} data-needs={change.needs}>
             Rename
           </Button>

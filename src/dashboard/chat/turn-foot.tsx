@@ -5,9 +5,11 @@ import { isTerminal } from '../../domain/statuses.ts';
 import { useRefusal } from '../api/may.ts';
 import { useAct } from '../api/queries.ts';
 import { RunCost } from '../runs/run-cost.tsx';
+import { getElapsedMs } from '../runs/run-figures.ts';
 import type { LiveRun } from '../runs/run-state.ts';
+import { useNow } from '../ui/clock.ts';
 import { Copy } from '../ui/copy.tsx';
-import { formatDuration, formatNumber } from '../ui/figures.ts';
+import { formatDuration, formatTokenCount } from '../ui/figures.ts';
 import { Status } from '../ui/show.tsx';
 import { FailureBelow } from '../ui/states.tsx';
 import { areEdits, type TurnVersions, VersionSwitch } from './versions.tsx';
@@ -19,11 +21,16 @@ interface FootProps {
   versions: TurnVersions;
 }
 
+/** What is said of a turn besides its answer. While it works, that is shown above. */
+const OUTCOMES = ['waiting', 'failed', 'halted'];
+
 /** Below a turn: how it ended, what it cost, and what can be done with its answer. */
 export function TurnFoot({ task, run, status, versions }: FootProps) {
   const usage = run.usage ?? task.usage;
   const answer = run.blocks.findLast((block) => block.kind === 'text' && block.role === 'assistant');
   const ended = isTerminal(status);
+  const now = useNow(!ended);
+  const elapsed_ms = getElapsedMs(task, ended ? null : now);
   return (
     <div className="chat-foot">
       {task.error && (
@@ -37,19 +44,25 @@ export function TurnFoot({ task, run, status, versions }: FootProps) {
       )}
       <div className="chat-tools">
         {!areEdits(versions) && <VersionSwitch task={task} versions={versions} />}
-        {status !== 'completed' && <Status of={status} />}
+        {OUTCOMES.includes(status) && <Status of={status} />}
         <span className="chat-figures">
-          {task.elapsed_seconds !== null && <span>{formatDuration(task.elapsed_seconds * 1000)}</span>}
-          <span>
-            cost <RunCost usage={usage} />
-          </span>
-          <span>{formatNumber(usage.total_in + usage.total_out)} tokens</span>
+          {elapsed_ms !== null && <span>{formatDuration(elapsed_ms)}</span>}
+          {usage.total_in + usage.total_out > 0 && (
+            <>
+              <span>
+                cost <RunCost usage={usage} />
+              </span>
+              <span>{formatTokenCount(usage)}</span>
+            </>
+          )}
           <Anchor component={Link} to={`/tasks/${task.id}`} underline="always">
             Run
           </Anchor>
         </span>
-        {ended && answer?.kind === 'text' && <Copy text={answer.text} what="the answer" />}
-        {ended && versions.refusal === null && <Regenerate task={task} />}
+        <span className="chat-buttons">
+          {ended && answer?.kind === 'text' && <Copy text={answer.text} what="the answer" />}
+          {ended && versions.refusal === null && <Regenerate task={task} />}
+        </span>
       </div>
     </div>
   );

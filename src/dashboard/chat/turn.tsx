@@ -11,10 +11,13 @@ import { type Block, emptyRun, type LiveRun } from '../runs/run-state.ts';
 import { Todos } from '../runs/todos.tsx';
 import { BlockView, Said } from '../runs/transcript.tsx';
 import { useRun } from '../runs/use-run.ts';
+import { useNow } from '../ui/clock.ts';
+import { formatDuration } from '../ui/figures.ts';
 import { Status } from '../ui/show.tsx';
 import { Failure } from '../ui/states.tsx';
 import { ReceiptLine } from './receipt.tsx';
 import { TurnFoot } from './turn-foot.tsx';
+import type { Composer } from './use-composer.ts';
 import { useSeen } from './use-seen.ts';
 import { UserMessage } from './user-message.tsx';
 import type { TurnVersions } from './versions.tsx';
@@ -26,19 +29,21 @@ interface TurnProps {
   receipts: readonly MessageReceipt[];
   /** True if it holds the lane of its thread, so that its run has started or is about to. */
   is_active: boolean;
+  /** Takes a message that was not read back into the box. */
+  edit: Composer['edit'];
 }
 
 /** One turn: what was said, and what its run did and answered. Its run is followed once the turn comes into sight. */
 export function ThreadTurn(props: TurnProps) {
-  const { task, versions, receipts, is_active } = props;
+  const { task, versions, receipts, is_active, edit } = props;
   const [element, seen] = useSeen<HTMLElement>();
   const own_receipt = receipts.find(({ id }) => id === task.id);
   const waits_in_line = task.status === 'pending' && !is_active;
   return (
-    <section ref={element} className="chat-turn" aria-label={`Turn ${task.thread_turn}`}>
+    <section ref={element} className="chat-turn" data-turn={task.thread_turn} aria-label={`Turn ${task.thread_turn}`}>
       <UserMessage task={task} versions={versions} />
       {waits_in_line ? (
-        <ReceiptLine of={own_receipt} task={task} />
+        <ReceiptLine of={own_receipt} task={task} edit={edit} />
       ) : seen ? (
         <FollowedTurn {...props} />
       ) : (
@@ -85,7 +90,7 @@ interface BodyProps extends TurnProps {
   status: string;
 }
 
-function TurnBody({ task, run, status, versions, receipts }: BodyProps) {
+function TurnBody({ task, run, status, versions, receipts, edit }: BodyProps) {
   const calls = run.blocks.filter((block) => block.kind === 'call');
   const live = !isTerminal(status);
   const read = new Set(run.blocks.map((block) => (block.kind === 'text' ? block.message_id : undefined)));
@@ -105,15 +110,15 @@ function TurnBody({ task, run, status, versions, receipts }: BodyProps) {
       <Pauses task={task} status={status} calls={calls} behind={run.behind} logs={run.logs} />
       {live && status !== 'waiting' && !run.partial && <Activity run={run} />}
       {open.map((receipt) => (
-        <ReceiptLine key={receipt.id} of={receipt} />
+        <ReceiptLine key={receipt.id} of={receipt} edit={edit} />
       ))}
       <TurnFoot task={task} run={run} status={status} versions={versions} />
     </>
   );
 }
 
-/** The notes that a conversation shows in another way: the switch of versions stands for a fork. */
-const NOT_SHOWN = ['forked'];
+/** The notes that a conversation shows in another way: with the versions of a turn, below it, or with a message. */
+const NOT_SHOWN = ['forked', 'halted', 'message_refused', 'message_passed_on'];
 
 function TurnBlock({ block, waits }: { block: Block; waits: boolean }) {
   if (block.kind === 'note' && NOT_SHOWN.includes(block.event)) return null;
@@ -136,11 +141,21 @@ function TurnBlock({ block, waits }: { block: Block; waits: boolean }) {
   );
 }
 
-function Activity({ run }: { run: LiveRun }) {
-  const doing = run.doing.at(-1);
+/** What the turn does now, and for how long. A call that runs is shown in its place. */
+function Activity({ run: { doing, blocks } }: { run: LiveRun }) {
+  const now = useNow(true);
+  if (blocks.some((block) => block.kind === 'call' && block.state === 'running')) return null;
+  const last = doing.at(-1);
+  const text = !last || last.kind === 'model' ? 'The model is thinking' : describeActivity(last);
+  const since_ms = last ? now - Date.parse(last.since) : 0;
   return (
     <Text c="dimmed">
-      {doing ? <Status of={findActivityState(doing)}>{describeActivity(doing)} …</Status> : 'The model is thinking …'}
+      <Status of={last ? findActivityState(last) : 'running'}>
+        {text} …{since_ms >= SHOWN_FROM_MS && ` ${formatDuration(since_ms)}`}
+      </Status>
     </Text>
   );
 }
+
+/** A shorter wait needs no figure. */
+const SHOWN_FROM_MS = 2_000;

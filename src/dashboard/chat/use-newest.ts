@@ -6,26 +6,38 @@ const NEAR_PX = 4;
 const distanceToEnd = () => document.documentElement.scrollHeight - window.innerHeight - window.scrollY;
 const toEnd = () => window.scrollTo({ top: document.documentElement.scrollHeight });
 
+export interface Newest {
+  /** True if the end of the page is in sight. */
+  at_end: boolean;
+  /** Leads to the end, which stays in sight from then on. */
+  show(): void;
+  /** Leaves the page where it is, however long it becomes. */
+  stay(): void;
+}
+
 /**
- * Keeps the end of the page in sight while the page grows, until the reader scrolls up; it resumes when the reader is at the
- * end again. `show` leads there.
+ * Keeps the end of the page in sight while the page grows, until the reader scrolls up; it resumes when the reader scrolls to
+ * the end again.
  */
-export function useNewest(): { at_end: boolean; show(): void } {
+export function useNewest(): Newest {
   const [at_end, setAtEnd] = useState(true);
   const follows = useRef(true);
   useEffect(() => {
     const unmount = new AbortController();
     let last = window.scrollY;
     const onScroll = () => {
-      const moved_up = window.scrollY < last;
+      const moved = window.scrollY - last;
       last = window.scrollY;
-      if (distanceToEnd() <= NEAR_PX) follows.current = true;
-      else if (moved_up) follows.current = false;
-      setAtEnd(follows.current);
+      if (moved < 0) follows.current = distanceToEnd() <= NEAR_PX;
+      else if (moved > 0) follows.current ||= distanceToEnd() <= NEAR_PX;
+      setAtEnd(follows.current || distanceToEnd() <= NEAR_PX);
     };
     window.addEventListener('scroll', onScroll, { passive: true, signal: unmount.signal });
     const sizes = new ResizeObserver(() => {
       if (follows.current) toEnd();
+      // A page that becomes shorter moves by itself: that is no scrolling of the reader's.
+      last = window.scrollY;
+      setAtEnd(follows.current || distanceToEnd() <= NEAR_PX);
     });
     sizes.observe(document.body);
     return () => {
@@ -38,5 +50,8 @@ export function useNewest(): { at_end: boolean; show(): void } {
     setAtEnd(true);
     toEnd();
   };
-  return { at_end, show };
+  const stay = () => {
+    follows.current = false;
+  };
+  return { at_end, show, stay };
 }

@@ -1,4 +1,4 @@
-import { useEffect } from 'react';
+import { useEffect, useRef } from 'react';
 import { type Task, tasks } from '../../contracts/tasks.ts';
 import type { Thread } from '../../contracts/threads.ts';
 import { useList } from '../api/queries.ts';
@@ -19,14 +19,15 @@ export interface Turns {
 /** Reads the newest turns of a thread, and earlier ones on request. */
 export function useTurns({ id, head_task_id }: Pick<Thread, 'id' | 'head_task_id'>) {
   const query = useList(tasks.list, { thread_id: id, limit: AT_ONCE });
-  const { fetchNextPage, hasNextPage, isFetchingNextPage } = query;
+  const { fetchNextPage, hasNextPage, isFetching, isFetchingNextPage } = query;
   const all: readonly Task[] = query.items ?? [];
-  const branch = listBranch(all, head_task_id);
+  const head = useKnownHead(all, head_task_id);
+  const branch = listBranch(all, head);
   // Newer turns of other branches may fill the first pages.
-  const misses_head = branch.length === 0 && head_task_id !== null && hasNextPage;
+  const misses_head = head !== head_task_id && hasNextPage && !isFetching;
   useEffect(() => {
-    if (misses_head && !isFetchingNextPage) void fetchNextPage();
-  }, [misses_head, isFetchingNextPage, fetchNextPage]);
+    if (misses_head) void fetchNextPage();
+  }, [misses_head, fetchNextPage]);
   const turns: Turns = {
     all,
     branch,
@@ -35,4 +36,14 @@ export function useTurns({ id, head_task_id }: Pick<Thread, 'id' | 'head_task_id
     readEarlier: () => void fetchNextPage(),
   };
   return { query, turns };
+}
+
+/**
+ * Returns the head of a thread, or the one before until the turns that have been read include it: the thread is often read
+ * before its new turn is.
+ */
+function useKnownHead(all: readonly Task[], head_task_id: string | null): string | null {
+  const known = useRef<string | null>(null);
+  if (head_task_id === null || all.some(({ id }) => id === head_task_id)) known.current = head_task_id;
+  return known.current;
 }

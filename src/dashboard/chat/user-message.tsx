@@ -16,28 +16,33 @@ export function UserMessage({ task, versions }: { task: Task; versions: TurnVers
   useEffect(() => {
     if (editing === false) button.current?.focus();
   }, [editing]);
-  if (editing) return <Edit task={task} close={() => setEditing(false)} />;
   const may_edit = isTerminal(task.status) && versions.refusal === null;
   return (
     <div className="chat-said">
       <FilePreviews files={task.attachments} />
-      <div className="bubble bubble-user" dir="auto">
-        {task.prompt}
-      </div>
+      {editing ? (
+        <Edit task={task} close={() => setEditing(false)} />
+      ) : (
+        <div className="bubble bubble-user" dir="auto">
+          {task.prompt}
+        </div>
+      )}
       {task.attachments.length > 0 && (
         <span className="note">
           <RunFiles files={task.attachments} />
         </span>
       )}
-      <div className="chat-tools">
-        {areEdits(versions) && <VersionSwitch task={task} versions={versions} />}
-        <Copy text={task.prompt} what="your message" />
-        {may_edit && (
-          <button ref={button} type="button" className="copy" aria-label="Edit your message" onClick={() => setEditing(true)}>
-            Edit
-          </button>
-        )}
-      </div>
+      {!editing && (
+        <div className="chat-tools">
+          {areEdits(versions) && <VersionSwitch task={task} versions={versions} />}
+          <Copy text={task.prompt} what="your message" />
+          {may_edit && (
+            <button ref={button} type="button" className="copy" aria-label="Edit your message" onClick={() => setEditing(true)}>
+              Edit
+            </button>
+          )}
+        </div>
+      )}
     </div>
   );
 }
@@ -47,6 +52,10 @@ function Edit({ task, close }: { task: Task; close(): void }) {
   const [text, setText] = useState(task.prompt);
   const changed = text.trim() !== '' && text !== task.prompt;
   useUnsaved(changed && !fork.isPending && !fork.isSuccess);
+  const form = useRef<HTMLFormElement>(null);
+  useEffect(() => {
+    form.current!.scrollIntoView({ block: 'nearest' });
+  }, []);
   const submit = (event?: FormEvent) => {
     event?.preventDefault();
     if (!changed) return;
@@ -60,7 +69,7 @@ function Edit({ task, close }: { task: Task; close(): void }) {
     submit();
   };
   return (
-    <form onSubmit={submit} className="chat-edit">
+    <form ref={form} onSubmit={submit} className="chat-edit">
       <Stack gap="xs">
         <Textarea
           label="Edit your message"

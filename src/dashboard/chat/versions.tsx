@@ -13,15 +13,27 @@ export interface TurnVersions {
   of: readonly Task[];
   /** The turns of the thread that have been read. */
   all: readonly Task[];
+  /** Called with the turn whose version is left. */
+  onSwitch(turn: HTMLElement): void;
   /** Why no other branch can be chosen now; null: one can. */
   refusal: string | null;
 }
 
 /** Leads to the other versions of a turn. Each comes with what was said after it. */
-export function VersionSwitch({ task, versions: { thread_id, of, all, refusal } }: { task: Task; versions: TurnVersions }) {
+export function VersionSwitch({
+  task,
+  versions: { thread_id, of, all, onSwitch, refusal },
+}: {
+  task: Task;
+  versions: TurnVersions;
+}) {
   const change = useAct(threads.update);
   const at = of.findIndex(({ id }) => id === task.id);
   if (of.length < 2) return null;
+  const leadTo = (other: Task, button: HTMLElement) => {
+    onSwitch(button.closest<HTMLElement>('[data-turn]')!);
+    change.mutate({ params: { id: thread_id }, body: { head_task_id: findTip(all, other.id) } });
+  };
   const arrow = (label: string, other: Task | undefined, Icon: typeof ChevronLeft) => (
     <ActionIcon
       variant="subtle"
@@ -30,7 +42,7 @@ export function VersionSwitch({ task, versions: { thread_id, of, all, refusal } 
       aria-label={label}
       title={refusal ?? label}
       disabled={!other || refusal !== null || change.isPending}
-      onClick={() => change.mutate({ params: { id: thread_id }, body: { head_task_id: findTip(all, other!.id) } })}
+      onClick={({ currentTarget }) => leadTo(other!, currentTarget)}
     >
       <Icon size={14} aria-hidden />
     </ActionIcon>

@@ -40,7 +40,8 @@ export function useRunFigures(task: Task, status: string, { run }: Followed) {
   };
 }
 
-function getElapsedMs({ started_at, elapsed_seconds }: Task, now: number | null): number | null {
+/** Returns how long a run has taken, up to `now` if it is in progress; null: it has not started. */
+export function getElapsedMs({ started_at, elapsed_seconds }: Task, now: number | null): number | null {
   if (now !== null && started_at !== null) return Math.max(0, now - Date.parse(started_at));
   return elapsed_seconds === null ? null : elapsed_seconds * 1000;
 }

@@ -38,14 +38,14 @@ const SOUNDS = ['audio/wav', 'audio/mpeg'];
 const MOST_BYTES = 5 * 1_024 ** 2;
 
 /** Shows the images and sounds among files. A drawing (SVG) is only offered as a download, because it may contain scripts. */
-export function FilePreviews({ files }: { files: readonly Attachment[] }) {
+export function FilePreviews({ files, height = 400 }: { files: readonly Attachment[]; height?: number }) {
   return files
     .filter(({ media_type, size }) => size <= MOST_BYTES && [...IMAGES, ...SOUNDS].includes(media_type))
-    .map((file) => <Preview key={file.id} file={file} />);
+    .map((file) => <Preview key={file.id} file={file} height={height} />);
 }
 
 /** The content is put into the page itself, because a request of the browser for it would have no access token. */
-function Preview({ file: { id, name, media_type } }: { file: Attachment }) {
+function Preview({ file: { id, name, media_type }, height }: { file: Attachment; height: number }) {
   const { send } = useClient();
   const { data: url } = useQuery({
     queryKey: ['attachment content', id],
@@ -58,7 +58,7 @@ function Preview({ file: { id, name, media_type } }: { file: Attachment }) {
   if (!url) return null;
   // biome-ignore lint/a11y/useMediaCaption: nobody has captions of what a tool returned
   if (SOUNDS.includes(media_type)) return <audio controls src={url} aria-label={name} />;
-  return <Image src={url} alt={name} w="auto" maw="100%" mah={400} fit="contain" />;
+  return <Image src={url} alt={name} w="auto" maw="100%" mah={height} fit="contain" />;
 }
 
 const readDataUrl = (blob: Blob): Promise<string> =>

@@ -15,6 +15,7 @@ export interface CallBlock {
     | 'running'
     | 'done'
     | 'denied'
+    | 'stopped'
     | 'waiting_approval'
     | 'waiting_reconciliation'
     | 'waiting_client'
@@ -105,7 +106,7 @@ function applyEvent(run: LiveRun, event: RunEvent): void {
   else if (type === 'status') {
     run.status = data.status;
     run.turn = data.current_turn;
-    if (isTerminal(data.status)) run.doing = [];
+    if (isTerminal(data.status)) stop(run);
   } else if (type === 'message') applyMessage(run, data);
   else if (type === 'log') {
     // The installation was restored: the whole run follows.
@@ -115,6 +116,13 @@ function applyEvent(run: LiveRun, event: RunEvent): void {
     run.logs.push({ event: data.event, detail: data.detail, timestamp, ...(budget_id && { budget_id }) });
     applyLog(run, data);
   }
+}
+
+/** A call that has no outcome when the run ends was stopped with it. */
+function stop(run: LiveRun): void {
+  run.doing = [];
+  const isOpen = ({ state }: CallBlock) => state === 'running' || state.startsWith('waiting');
+  run.blocks = run.blocks.map((block) => (block.kind === 'call' && isOpen(block) ? { ...block, state: 'stopped' } : block));
 }
 
 type Message = Extract<RunEvent, { type: 'message' }>['data'];
@@ -212,12 +220,12 @@ const NOT_NOTES: LogName[] = [
 ];
 
 function applyLog(run: LiveRun, data: LogData): void {
-  const { event, detail, call_id }: LogData & AnyLogFields = data;
+  const { event, call_id }: LogData & AnyLogFields = data;
   if (data.event === 'attempt_reset') run.partial = '';
   if (data.event === 'record_behind') run.behind = data.missing;
   if (data.event === 'continuity_decided') run.behind = null;
   if (event === 'attempt_reset' && isRetryNote(run.blocks.at(-1))) return;
-  if (NOTES.includes(event)) run.blocks.push({ kind: 'note', event, text: detail });
+  if (NOTES.includes(event)) run.blocks.push({ kind: 'note', event, text: withReason(data) });
   else if (!NOT_NOTES.includes(event)) run.blocks.push({ kind: 'note', event, text: describeLog(data) });
   if (data.event === 'tool_call') {
     addCall(run, data);
@@ -226,6 +234,10 @@ function applyLog(run: LiveRun, data: LogData): void {
   const facts = toCallFacts(data);
   if (facts && call_id) change(run, call_id, facts);
 }
+
+/** Adds what the person who denied a call wrote to the model. */
+const withReason = (data: LogData): string =>
+  data.event === 'approval_decided' && data.message ? `${data.detail}: ${data.message}` : data.detail;
 
 /** True for a note after which it goes without saying that the step begins again. */
 const isRetryNote = (block: Block | undefined) =>

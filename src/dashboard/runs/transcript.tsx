@@ -48,13 +48,25 @@ const NOTHING: Record<string, string> = {
 /** Blocks are only appended, so their index is a stable key. */
 const withIndex = (blocks: readonly Block[]) => blocks.map((block, index) => [index, block] as const);
 
+/** The titles of notes whose event has a technical name. */
+const TITLES: Record<string, string> = {
+  approval_decided: 'approval',
+  reconciliation_decided: 'outcome of a call',
+  continuity_decided: 'after the restore',
+  attempt_reset: 'starts again',
+  record_behind: 'restored',
+  mcp_error: 'MCP server',
+  repo_synced: 'repository',
+  unpriced_model: 'model without a price',
+};
+
 /** One message, tool call, note or thought of a run. */
 export function BlockView({ block }: { block: Block }) {
   if (block.kind === 'call') return <Call call={block} />;
   if (block.kind === 'note')
     return (
       <div className="note">
-        <strong>{block.event.replaceAll('_', ' ')}</strong> <bdi>{block.text}</bdi>
+        <strong>{TITLES[block.event] ?? block.event.replaceAll('_', ' ')}</strong> <bdi>{block.text}</bdi>
       </div>
     );
   if (block.kind === 'reasoning')

@@ -53,6 +53,10 @@ interface Spent {
 export const formatTokens = ({ total_in, total_out, estimated }: Omit<Spent, 'cost'> & { estimated?: boolean | undefined }) =>
   `${estimated ? 'about ' : ''}${formatNumber(total_in)} in, ${formatNumber(total_out)} out`;
 
+/** Formats `24 tokens`, or `about 24 tokens` for an estimate. */
+export const formatTokenCount = ({ total_in, total_out, estimated }: Parameters<typeof formatTokens>[0]) =>
+  `${estimated ? 'about ' : ''}${formatCount(total_in + total_out, 'token')}`;
+
 interface Costs extends Pick<Spent, 'cost'> {
   /** False: a part has no price, and is missing in the cost. Absent: true. */
   priced?: boolean | undefined;

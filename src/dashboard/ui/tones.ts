@@ -41,6 +41,7 @@ const TONES: Record<string, Tone> = {
   text_only: 'wait',
   skipped: 'wait',
   halted: 'stopped',
+  stopped: 'stopped',
   running: 'busy',
   firing: 'bad',
 };

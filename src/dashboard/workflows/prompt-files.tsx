@@ -1,7 +1,7 @@
 import { Button, FileButton, type FileButtonProps, Group, Pill, Text } from '@mantine/core';
 import { useRef, useState } from 'react';
 import { type Attachment, attachments } from '../../contracts/attachments.ts';
-import type { ApiProblem } from '../api/call.ts';
+import { ApiProblem } from '../api/call.ts';
 import { useAct } from '../api/queries.ts';
 
 /**
@@ -21,8 +21,10 @@ export function usePromptFiles(initial: readonly Attachment[]) {
       const content = new File([file], file.name);
       await upload.mutateAsync({ file: { content } }).then(
         (new_file) => setFiles((current) => [...current, new_file]),
-        (problem: ApiProblem) =>
-          setProblems((current) => [...current.filter(({ message }) => message !== problem.message), problem]),
+        (reason: ApiProblem) => {
+          const problem = nameFile(reason, file);
+          setProblems((current) => [...current.filter(({ message }) => message !== problem.message), problem]);
+        },
       );
       setUploading((count) => count - 1);
     }
@@ -43,6 +45,13 @@ export function usePromptFiles(initial: readonly Attachment[]) {
     problems,
     needs: upload.needs,
   };
+}
+
+/** Returns the problem of a refused file with its name, which only some reasons have. */
+function nameFile({ status, code, message, errors }: ApiProblem, { name }: File): ApiProblem {
+  const is_about_file = status === 413 || status === 422;
+  const reason = errors[0]?.message ?? message;
+  return new ApiProblem({ status, code, detail: is_about_file && !reason.startsWith(name) ? `${name}: ${reason}` : reason });
 }
 
 type PromptFilesProps = Pick<ReturnType<typeof usePromptFiles>, 'files' | 'add' | 'remove' | 'uploading' | 'needs'>;
