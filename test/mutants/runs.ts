@@ -11,11 +11,27 @@ export default [
   },
   {
     id: 'runs/order-of-acceptance',
-    file: 'prisma/functions/next_in_lane.sql',
+    file: 'prisma/functions/first_in_lane.sql',
     text: 't.lane_number NULLS FIRST, t.id LIMIT 1',
     replacement: 't.id LIMIT 1',
     harm: 'Prompts to one workflow run in another order than they were accepted in.',
     tests: [{ file: 'test/api/lanes.test.ts', name: 'whatever their ids' }],
+  },
+  {
+    id: 'runs/turn-after-a-fork-that-works',
+    file: 'prisma/functions/next_in_lane.sql',
+    text: ' AND waits_for(t.previous_task_id) IS NULL',
+    replacement: '',
+    harm: 'A turn begins while the fork that it follows still works, and reads half of it.',
+    tests: [{ file: 'test/api/beside-lane.test.ts', name: 'waits until it has ended' }],
+  },
+  {
+    id: 'runs/withdrawn-fork',
+    file: 'prisma/functions/end_task.sql',
+    text: '      PERFORM leave_branch(ended);',
+    replacement: '',
+    harm: 'A fork whose message was withdrawn stays the branch in use, and what follows it has lost the answer.',
+    tests: [{ file: 'test/api/message-statements.test.ts', name: 'leaves the transcript of the fork' }],
   },
   {
     id: 'runs/lane-of-an-ended-task',

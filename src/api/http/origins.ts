@@ -7,14 +7,15 @@ export type AllowsOrigin = (request: Pick<FastifyRequest, 'headers' | 'url'>) =>
 
 interface Origins {
   cors_origins: readonly string[];
-  /** True if a valid token of a thread names the origin. */
+  /** True if a token of a thread names the origin, and is valid, or was lately. */
   knowsOrigin(origin: string): Promise<boolean>;
 }
 
 /** The paths that a token of a thread opens. Everywhere else only the installation's own settings count. */
 const OPEN_TO_TOKENS = /^\/api\/(?:threads|tasks|workflows|attachments)\//;
 
-/** Which sites a preflight is answered to. It comes without the token, so that any valid one of the origin counts; the request itself is checked with its own. */
+/** Which sites a preflight is answered to. It comes without the token, so that any one of the origin counts, also one that has just expired: the page
+ * reads the refusal then. The request itself is checked with its own. */
 export const allowOrigins =
   ({ cors_origins, knowsOrigin }: Origins): AllowsOrigin =>
   async ({ headers: { origin }, url }) => {

@@ -27,6 +27,9 @@ export interface KnownThreadToken {
   key_role: string | null;
 }
 
+/** How long it stays known which sites a token was for: a page can then read that its token has expired, and ask for another one. */
+export const ORIGINS_KEPT_MS = 86_400_000;
+
 const hashToken = (token: string) => new Uint8Array(createHash('sha256').update(token).digest());
 
 /** Stores the tokens that pages use for one thread; only their hashes are kept. */
@@ -42,16 +45,17 @@ export function threadTokenStore({ pool, prisma }: { pool: pg.Pool; prisma: Pris
     /** Counts the tokens of a thread that are valid now. */
     countValid: (thread_id: string): Promise<number> => table.count({ where: { thread_id, expires_at: { gt: new Date() } } }),
     async revoke(thread_id: string): Promise<void> {
-      await table.deleteMany({ where: { thread_id } });
+      const now = new Date();
+      await table.updateMany({ where: { thread_id, expires_at: { gt: now } }, data: { expires_at: now } });
     },
     /** Returns what a token opens, if it is valid now and so is the service key that made it; null otherwise. */
     known: async (token: string): Promise<KnownThreadToken | null> =>
       (await row<KnownThreadToken>(pool, sql.knownThreadToken({ hash: hashToken(token) }))) ?? null,
-    /** True if a valid token names the origin. */
+    /** True if a token names the origin that is valid now, or was within the last day. */
     async knowsOrigin(origin: string): Promise<boolean> {
       return (
         (await table.findFirst({
-          where: { origins: { has: origin }, expires_at: { gt: new Date() } },
+          where: { origins: { has: origin }, expires_at: { gt: new Date(Date.now() - ORIGINS_KEPT_MS) } },
           select: { hash: true },
         })) !== null
       );

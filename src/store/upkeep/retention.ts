@@ -5,6 +5,7 @@ import { type Database, inTransaction, onlyRow, type Queryable, row, rows } from
 import { KEPT_MS as KEYS_KEPT_MS } from '../database/idempotency.ts';
 import { findFact, writeFact } from '../database/installation.sql.ts';
 import * as audit from '../people/audit.sql.ts';
+import { ORIGINS_KEPT_MS } from '../people/thread-tokens.ts';
 import { lockAttachments, removeUnusedAttachments } from '../runs/attachments.sql.ts';
 import * as events from '../runs/event-partitions.sql.ts';
 import * as sql from './retention.sql.ts';
@@ -81,7 +82,8 @@ export function retentionStore({ pool }: Pick<Database, 'pool'>) {
       attachments: (after = START) => taking((on) => attachments(on, now, after)),
       mcp_sign_in_attempts: () => taking((on) => removeBatch(on, sql.removeMcpSignInAttempts({ now }))),
       browser_sessions: () => taking((on) => removeBatch(on, sql.removeBrowserSessions({ now }))),
-      thread_tokens: () => taking((on) => removeBatch(on, sql.removeThreadTokens({ now }))),
+      thread_tokens: () =>
+        taking((on) => removeBatch(on, sql.removeThreadTokens({ now: new Date(now.getTime() - ORIGINS_KEPT_MS) }))),
     }),
     /** Returns the sweep of audit entries from before a time. */
     audit: (before: Date): Record<string, Sweep> => ({
