@@ -58,7 +58,7 @@ export async function worldOf(here: TestInstallation): Promise<World> {
       return form;
     },
     datasets: () => ({ name: unique('dataset') }),
-    threads: () => ({ agent_id: ids.agents, title: unique('thread') }),
+    threads: () => ({ workflow_id: ids.remembering, title: unique('thread') }),
     keys: () => ({ name: unique('key'), scopes: ['read'] }),
     providers: () => ({
       name: unique('provider'),
@@ -69,6 +69,8 @@ export async function worldOf(here: TestInstallation): Promise<World> {
   };
   const create = async (collection: string) =>
     (await alice.ok(alice.post(`/api/${collection}`, creates[collection]?.()), 201)).id as string;
+  const createRemembering = async () =>
+    (await alice.ok(alice.post('/api/workflows', { ...creates.workflows?.(), remember: 'thread' }), 201)).id as string;
 
   const ORDER = [
     'providers',
@@ -92,8 +94,10 @@ export async function worldOf(here: TestInstallation): Promise<World> {
     'threads',
     'keys',
     'attachments',
-  ])
+  ]) {
+    if (collection === 'threads') ids.remembering = await createRemembering();
     ids[collection] = await create(collection).catch((error: Error) => `none: ${error.message}`);
+  }
   here.model.always(says('ok'));
   ids.tasks = await here.prompt(ids.workflows as string, 'x');
   await here.ended(ids.tasks);

@@ -195,6 +195,7 @@ describe('at the limit of running tasks, a message', () => {
     expect(await here.ended(message.id)).toMatchObject({ status: 'completed', response: 'Then five.' });
     model.script(hangs('three'));
     const { task_id } = await alice.ok(prompt(chatting), 201);
+    await isAsked(4);
     for (const id of [task_id, second.task_id]) {
       await alice.post(`/api/tasks/${id}/stop`);
       await here.ended(id);
