@@ -40,7 +40,7 @@ export function ThreadTurn(props: TurnProps) {
   const own_receipt = receipts.find(({ id }) => id === task.id);
   const waits_in_line = task.status === 'pending' && !is_active;
   return (
-    <section ref={element} className="chat-turn" data-turn={task.thread_turn} aria-label={`Turn ${task.thread_turn}`}>
+    <section ref={element} className="chat-turn" aria-label={`Turn ${task.thread_turn}`}>
       <UserMessage task={task} versions={versions} />
       {waits_in_line ? (
         <ReceiptLine of={own_receipt} task={task} edit={edit} />
