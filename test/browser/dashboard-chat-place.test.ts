@@ -139,6 +139,22 @@ describeInBrowser('a place in a conversation', () => {
   });
 });
 
+describeInBrowser('the menu of a conversation in the list', () => {
+  it('opens dialogs that name it, and that can be left', async ({ page }) => {
+    await here.alice.ok(here.alice.post('/api/threads', { agent_id, title: 'Question 17' }));
+    await signInAsAlice(page, `${here.url}/dashboard/chat`);
+    const menu = page.getByRole('button', { name: 'Actions of Question 17' });
+    await menu.click();
+    await page.getByRole('menuitem', { name: 'Delete …' }).click();
+    await page.getByRole('dialog', { name: 'Delete “Question 17”' }).getByRole('button', { name: 'Cancel' }).click();
+    await menu.click();
+    await page.getByRole('menuitem', { name: 'Rename …' }).click();
+    const rename = page.getByRole('dialog', { name: 'Rename “Question 17”' });
+    await rename.getByRole('button', { name: 'Cancel' }).click();
+    await rename.waitFor({ state: 'detached' });
+  });
+});
+
 async function isInWindow(page: Page, name: string): Promise<boolean> {
   const box = (await page.getByRole('button', { name }).boundingBox())!;
   return box.y >= 0 && box.y + box.height <= 800;
