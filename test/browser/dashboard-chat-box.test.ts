@@ -4,7 +4,7 @@ import { describeInBrowser, it } from '../support/browser/browser.ts';
 import { messageBox, said, say, settled, turn } from '../support/browser/chat.ts';
 import { signInAsAlice } from '../support/browser/dashboard.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { hangs, says } from '../support/peers/model-server.ts';
+import { asks, hangs, says } from '../support/peers/model-server.ts';
 
 const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
@@ -49,6 +49,11 @@ describeInBrowser('the box for the next message', () => {
     await how.selectOption('interrupt');
     await say(page, 'Stop that.');
     await turn(page, 2).getByText('Another beginning').waitFor();
+    expect(
+      await turn(page, 1)
+        .getByText(/halted/i)
+        .count(),
+    ).toBe(1);
     expect(await how.inputValue()).toBe('steer');
     await how.selectOption('interrupt');
     await page.getByRole('button', { name: 'Stop' }).click();
@@ -57,6 +62,19 @@ describeInBrowser('the box for the next message', () => {
     await say(page, 'And now?');
     await turn(page, 3).getByText(/^A th/).waitFor();
     expect(await how.inputValue()).toBe('steer');
+  });
+
+  it('takes back a message that the turn did not read', async ({ page }) => {
+    here.model.script(hangs('A beginning'));
+    await open(page);
+    await say(page, 'Talk.');
+    await said(page, 'A beginning');
+    await say(page, 'And this.');
+    await page.getByText('Waits for the next step, which reads it').waitFor();
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await page.getByRole('button', { name: 'Edit and send again' }).click();
+    expect(await messageBox(page).inputValue()).toBe('And this.');
+    expect(await turn(page, 1).getByText('message refused').count()).toBe(0);
   });
 
   it('states why a picture alone, or a message to nobody, cannot be sent', async ({ page }) => {
@@ -88,5 +106,24 @@ describeInBrowser('the box for the next message', () => {
       .getByRole('alert')
       .getByText(/^huge\.png: The file is larger than the 25 MiB/)
       .waitFor();
+  });
+});
+
+describeInBrowser('a turn whose tool runs', () => {
+  it('shows so once, and how long it has taken', async ({ page }) => {
+    const source_code = 'import time\n\ndef ponder() -> str:\n    time.sleep(600)\n    return "done"\n';
+    const tool = await here.alice.ok(here.alice.post('/api/custom-tools', { name: 'ponder', source_code }));
+    const workflow_id = await here.workflow({ agent: { custom_tool_ids: [tool.id] } });
+    const { agent_id: ponders } = await here.alice.ok(here.alice.get(`/api/workflows/${workflow_id}`));
+    here.model.script(asks({ name: tool.name, args: {} }));
+    await open(page, `/chat?agent_id=${ponders}`);
+    await say(page, 'Ponder.');
+    await turn(page, 1).locator('summary').getByText('running').waitFor();
+    await turn(page, 1)
+      .getByText(/^3\.\d s$/)
+      .waitFor();
+    expect(await turn(page, 1).locator('[data-tone="busy"]').count()).toBe(1);
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await turn(page, 1).locator('[data-tone="busy"]').waitFor({ state: 'detached' });
   });
 });

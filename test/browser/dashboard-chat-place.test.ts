@@ -90,13 +90,14 @@ describeInBrowser('a place in a conversation', () => {
   it('stays when another version of an early turn is chosen', async ({ page }) => {
     await twoTurns(page);
     await turn(page, 1).getByRole('button', { name: 'Edit your message' }).click();
-    here.model.script(says(LONG));
+    here.model.script(says('Done.'), says('All of it.'));
     await page.getByRole('textbox', { name: 'Edit your message' }).fill('Count again.');
     await page.keyboard.press('Enter');
-    await messages(page).getByText('Again.', { exact: true }).waitFor({ state: 'detached' });
-    await messages(page).getByText('line').nth(59).waitFor();
+    await said(page, 'Done.');
     await settled(page);
-    await turn(page, 1).getByRole('button', { name: 'Previous version' }).scrollIntoViewIfNeeded();
+    await say(page, 'All?');
+    await said(page, 'All of it.');
+    await settled(page);
     const before = (await turn(page, 1).boundingBox())!.y;
     await turn(page, 1).getByRole('button', { name: 'Previous version' }).click();
     await turn(page, 2).getByText('line').nth(59).waitFor();
@@ -135,6 +136,22 @@ describeInBrowser('a place in a conversation', () => {
     expect(await axe(page)).toEqual([]);
     await page.getByRole('button', { name: 'Conversations' }).click();
     await page.getByRole('dialog', { name: 'Conversations' }).waitFor();
+  });
+});
+
+describeInBrowser('the menu of a conversation in the list', () => {
+  it('opens dialogs that name it, and that can be left', async ({ page }) => {
+    await here.alice.ok(here.alice.post('/api/threads', { agent_id, title: 'Question 17' }));
+    await signInAsAlice(page, `${here.url}/dashboard/chat`);
+    const menu = page.getByRole('button', { name: 'Actions of Question 17' });
+    await menu.click();
+    await page.getByRole('menuitem', { name: 'Delete …' }).click();
+    await page.getByRole('dialog', { name: 'Delete “Question 17”' }).getByRole('button', { name: 'Cancel' }).click();
+    await menu.click();
+    await page.getByRole('menuitem', { name: 'Rename …' }).click();
+    const rename = page.getByRole('dialog', { name: 'Rename “Question 17”' });
+    await rename.getByRole('button', { name: 'Cancel' }).click();
+    await rename.waitFor({ state: 'detached' });
   });
 });
 

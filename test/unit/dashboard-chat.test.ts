@@ -111,12 +111,12 @@ describe('the chat', () => {
   });
 
   it('offers to edit a message that was not taken', () => {
-    const messages = [receipt('m7', { state: 'refused', task_id: 't3', reason: 'the turn was stopped' })];
-    expect(Object.keys(readButtons(show([turn(1, {}), turn(2, {}), turn(3, {})], { messages })))).toContain(
-      'Edit and send again',
-    );
-    messages[0]!.state = 'pending';
-    expect(Object.keys(readButtons(show([turn(1, {}), turn(2, {}), turn(3, {})], { messages })))).toContain('Withdraw');
+    const turns = [turn(1, {}), turn(2, {}), turn(3, {})];
+    const offers = (state: string) =>
+      Object.keys(readButtons(show(turns, { messages: [receipt('m7', { state, task_id: 't3', reason: 'it was stopped' })] })));
+    expect(offers('refused')).toContain('Edit and send again');
+    expect(offers('pending')).toContain('Withdraw');
+    expect(offers('pending')).not.toContain('Edit and send again');
   });
 
   it('offers no other version while a turn is in progress', () => {

@@ -213,6 +213,17 @@ describe('the figures of a run', () => {
     });
   });
 
+  it('lead from a turn to its conversation, and from another run to none', () => {
+    const followed = { run: emptyRun, connection: 'ended', problem: null };
+    const show = (thread_id: string | null) => {
+      const task = { ...TASK, thread_id, thread_turn: 7 };
+      const replies = { get_task: { ...task, budget: null, forks: [], priced: true, waiting_seconds: 0 } };
+      return the.render(the.RunFacts, { props: { task, status: 'completed', followed }, replies });
+    };
+    expect(show('h')).toMatch(/href="\/chat\/h"[^>]*>turn 7</);
+    expect(show(null)).not.toContain('/chat/');
+  });
+
   it('name each limit of a budget and how much of it is used', () => {
     const used = { cost: 0.12, tokens: 1_200, seconds: 83 };
     const unknown = { ...used, cost: null };

@@ -158,7 +158,7 @@ it.each(['approval_decided', 'reconciliation_decided', 'client_call_answered'] a
 it('shows what the person who denied a call wrote', () => {
   const decided = log('approval_decided', { detail: 'bob decided: deny', decision: 'deny', by: 'bob', message: 'Too expensive' });
   expect(applyEvents(emptyRun, [decided]).blocks).toEqual([
-    { kind: 'note', event: 'approval_decided', text: 'bob decided: deny: Too expensive' },
+    { kind: 'note', event: 'approval_decided', text: 'bob denied the call: Too expensive' },
   ]);
 });
 

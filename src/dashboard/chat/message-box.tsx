@@ -63,7 +63,7 @@ export function MessageBox({ composer: { text, setText, files }, outbox, active_
       <Textarea
         label="Message"
         labelProps={{ className: 'visually-hidden' }}
-        placeholder={active_task_id === null ? 'Message' : 'Message: it can be read while the turn works'}
+        placeholder={active_task_id === null ? 'Message' : 'Message to the turn in progress'}
         disabled={refusal !== null}
         title={refusal ?? 'Enter sends. Shift+Enter starts a new line.'}
         variant="unstyled"

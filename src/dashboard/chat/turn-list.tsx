@@ -1,5 +1,5 @@
 import { Button, Group, Text } from '@mantine/core';
-import { useEffect, useLayoutEffect, useRef } from 'react';
+import { useEffect } from 'react';
 import { type MessageReceipt, threadMessages } from '../../contracts/thread-messages.ts';
 import type { Thread } from '../../contracts/threads.ts';
 import { useList } from '../api/queries.ts';
@@ -30,7 +30,6 @@ export function TurnList({ thread, outbox, edit, stay }: ListProps) {
   const { query, turns } = useTurns(thread);
   const receipts = useList(threadMessages.list, { limit: NEWEST_RECEIPTS }, { params: { id: thread.id } }).items ?? [];
   const { all, branch } = turns;
-  const keepPlace = useKeptPlace(branch.at(-1)?.id, stay);
   const shown = new Set(branch.map(({ id }) => id));
   const sending = useOnTheirWay(outbox, shown, receipts);
   const on_way = new Set(sending.map(({ id }) => id));
@@ -50,7 +49,7 @@ export function TurnList({ thread, outbox, edit, stay }: ListProps) {
             thread_id: thread.id,
             of: listVersions(all, task),
             all,
-            onSwitch: keepPlace,
+            onSwitch: stay,
             refusal: thread.active_task_id === null ? null : BUSY,
           }}
           receipts={receipts.filter(({ id, task_id }) => id === task.id || task_id === task.id)}
@@ -74,26 +73,6 @@ export function TurnList({ thread, outbox, edit, stay }: ListProps) {
       )}
     </>
   );
-}
-
-/**
- * Keeps a turn at its place on the screen while another branch takes the place of the one that is shown. Returns what notes
- * where the turn is, before it is left.
- */
-function useKeptPlace(head_task_id: string | undefined, stay: () => void): (turn: HTMLElement) => void {
-  const noted = useRef<{ turn: string; top: number } | null>(null);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another head is another branch
-  useLayoutEffect(() => {
-    if (!noted.current) return;
-    const { turn, top } = noted.current;
-    noted.current = null;
-    const element = document.querySelector(`[data-turn="${turn}"]`);
-    if (element) window.scrollBy({ top: element.getBoundingClientRect().top - top });
-  }, [head_task_id]);
-  return (turn) => {
-    noted.current = { turn: turn.dataset.turn!, top: turn.getBoundingClientRect().top };
-    stay();
-  };
 }
 
 /** The states of a message that no turn has read. */

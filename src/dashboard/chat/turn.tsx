@@ -11,8 +11,6 @@ import { type Block, emptyRun, type LiveRun } from '../runs/run-state.ts';
 import { Todos } from '../runs/todos.tsx';
 import { BlockView, Said } from '../runs/transcript.tsx';
 import { useRun } from '../runs/use-run.ts';
-import { useNow } from '../ui/clock.ts';
-import { formatDuration } from '../ui/figures.ts';
 import { Status } from '../ui/show.tsx';
 import { Failure } from '../ui/states.tsx';
 import { ReceiptLine } from './receipt.tsx';
@@ -40,7 +38,7 @@ export function ThreadTurn(props: TurnProps) {
   const own_receipt = receipts.find(({ id }) => id === task.id);
   const waits_in_line = task.status === 'pending' && !is_active;
   return (
-    <section ref={element} className="chat-turn" data-turn={task.thread_turn} aria-label={`Turn ${task.thread_turn}`}>
+    <section ref={element} className="chat-turn" aria-label={`Turn ${task.thread_turn}`}>
       <UserMessage task={task} versions={versions} />
       {waits_in_line ? (
         <ReceiptLine of={own_receipt} task={task} edit={edit} />
@@ -141,21 +139,14 @@ function TurnBlock({ block, waits }: { block: Block; waits: boolean }) {
   );
 }
 
-/** What the turn does now, and for how long. A call that runs is shown in its place. */
+/** What the turn does now. A call that runs is shown in its place. */
 function Activity({ run: { doing, blocks } }: { run: LiveRun }) {
-  const now = useNow(true);
   if (blocks.some((block) => block.kind === 'call' && block.state === 'running')) return null;
   const last = doing.at(-1);
   const text = !last || last.kind === 'model' ? 'The model is thinking' : describeActivity(last);
-  const since_ms = last ? now - Date.parse(last.since) : 0;
   return (
     <Text c="dimmed">
-      <Status of={last ? findActivityState(last) : 'running'}>
-        {text} …{since_ms >= SHOWN_FROM_MS && ` ${formatDuration(since_ms)}`}
-      </Status>
+      <Status of={last ? findActivityState(last) : 'running'}>{text} …</Status>
     </Text>
   );
 }
-
-/** A shorter wait needs no figure. */
-const SHOWN_FROM_MS = 2_000;

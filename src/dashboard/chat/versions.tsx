@@ -13,8 +13,8 @@ export interface TurnVersions {
   of: readonly Task[];
   /** The turns of the thread that have been read. */
   all: readonly Task[];
-  /** Called with the turn whose version is left. */
-  onSwitch(turn: HTMLElement): void;
+  /** Called before another branch takes the place of this one. */
+  onSwitch(): void;
   /** Why no other branch can be chosen now; null: one can. */
   refusal: string | null;
 }
@@ -30,8 +30,8 @@ export function VersionSwitch({
   const change = useAct(threads.update);
   const at = of.findIndex(({ id }) => id === task.id);
   if (of.length < 2) return null;
-  const leadTo = (other: Task, button: HTMLElement) => {
-    onSwitch(button.closest<HTMLElement>('[data-turn]')!);
+  const leadTo = (other: Task) => {
+    onSwitch();
     change.mutate({ params: { id: thread_id }, body: { head_task_id: findTip(all, other.id) } });
   };
   const arrow = (label: string, other: Task | undefined, Icon: typeof ChevronLeft) => (
@@ -42,7 +42,7 @@ export function VersionSwitch({
       aria-label={label}
       title={refusal ?? label}
       disabled={!other || refusal !== null || change.isPending}
-      onClick={({ currentTarget }) => leadTo(other!, currentTarget)}
+      onClick={() => leadTo(other!)}
     >
       <Icon size={14} aria-hidden />
     </ActionIcon>

@@ -43,6 +43,13 @@ export function RunFacts({ task, status, followed }: FactsProps) {
               <bdi>{task.agent_name}</bdi>
             </Anchor>
           ),
+          ...(task.thread_id && {
+            Conversation: (
+              <Anchor component={Link} to={`/chat/${task.thread_id}`} inherit>
+                turn {task.thread_turn}
+              </Anchor>
+            ),
+          }),
           Model: task.model ?? 'default',
         }}
       />

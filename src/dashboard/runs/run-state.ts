@@ -225,7 +225,7 @@ function applyLog(run: LiveRun, data: LogData): void {
   if (data.event === 'record_behind') run.behind = data.missing;
   if (data.event === 'continuity_decided') run.behind = null;
   if (event === 'attempt_reset' && isRetryNote(run.blocks.at(-1))) return;
-  if (NOTES.includes(event)) run.blocks.push({ kind: 'note', event, text: withReason(data) });
+  if (NOTES.includes(event)) run.blocks.push({ kind: 'note', event, text: describeNote(data) });
   else if (!NOT_NOTES.includes(event)) run.blocks.push({ kind: 'note', event, text: describeLog(data) });
   if (data.event === 'tool_call') {
     addCall(run, data);
@@ -235,9 +235,12 @@ function applyLog(run: LiveRun, data: LogData): void {
   if (facts && call_id) change(run, call_id, facts);
 }
 
-/** Adds what the person who denied a call wrote to the model. */
-const withReason = (data: LogData): string =>
-  data.event === 'approval_decided' && data.message ? `${data.detail}: ${data.message}` : data.detail;
+/** Returns the text of a note: its detail, and for a decision who made it and what they wrote to the model. */
+function describeNote(data: LogData): string {
+  if (data.event !== 'approval_decided' || !data.by) return data.detail;
+  const { by, decision, message } = data;
+  return `${by} ${decision === 'deny' ? 'denied' : 'approved'} the call${message ? `: ${message}` : ''}`;
+}
 
 /** True for a note after which it goes without saying that the step begins again. */
 const isRetryNote = (block: Block | undefined) =>
