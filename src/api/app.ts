@@ -144,7 +144,9 @@ export async function buildApp(services: Services, settings: ApiSettings): Promi
   const allowsOrigin = allowOrigins({ ...settings, knowsOrigin: services.store.threadTokens.knowsOrigin });
   refuseOtherHosts(http, { ...settings, allowsOrigin });
   await shareWithOrigins(http, allowsOrigin);
-  await http.register(multipart, { limits: { fileSize: MOST_MIB * 1024 ** 2, files: 1, fields: FORM_FIELDS, parts: FORM_FIELDS + 1 } });
+  await http.register(multipart, {
+    limits: { fileSize: MOST_MIB * 1024 ** 2, files: 1, fields: FORM_FIELDS, parts: FORM_FIELDS + 1 },
+  });
 
   const { limits } = settings;
   const { waiting } = services.following;
