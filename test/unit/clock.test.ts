@@ -23,7 +23,7 @@ const TIME_OF_DAY: Record<string, RegExp> = {
   'the age of a change to a schedule': /updated_at: \{ lt: new Date\(Date\.now\(\) - grace_ms\) \}/,
   'the time of a chat message': /Math\.max\(Date\.now\(\), /,
   'the end of a service key or an access token':
-    /Date\.parse\(target_key\.expires_at\) <= Date\.now\(\)|ends <= Date\.now\(\)|Date\.now\(\) \+ grace_seconds|Date\.now\(\) < \(principal\?\.valid_until|Date\.now\(\) \+ ttl_seconds/,
+    /Date\.parse\(target_key\.expires_at\) <= Date\.now\(\)|ends <= Date\.now\(\)|Date\.now\(\) \+ grace_seconds|Date\.now\(\) < \(principal\?\.valid_until|Date\.now\(\) \+ ttl_seconds|Date\.now\(\) - ORIGINS_KEPT_MS/,
   'the end of a session of a browser, and of a sign-in in progress':
     /Date\.now\(\) \+ LOGIN_SECONDS|Date\.now\(\) \+ seconds|login\.expires_at > Date\.now\(\)/,
   'the end of a sign-in at an MCP server, and of its tokens':
