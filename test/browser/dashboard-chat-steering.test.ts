@@ -104,7 +104,8 @@ describeInBrowser('a message to a turn that works', () => {
     await say(page, 'And this.');
     await page.getByText('Waits for the next step, which reads it').waitFor();
     await page.getByRole('button', { name: 'Stop' }).click();
-    await page.getByText(/^Not taken: /).waitFor();
+    await page.getByText('Not taken', { exact: true }).waitFor();
+    await page.getByText('The run was stopped before it read this message').waitFor();
   });
 
   it('waits with the turn for a decision, which is made in the conversation', async ({ page }) => {

@@ -47,7 +47,13 @@ export function ReceiptLine({ of: receipt, task, edit }: ReceiptProps) {
 function ReceiptState({ receipt: { id, task_id, state, reason } }: { receipt: MessageReceipt }) {
   if (state === 'pending')
     return <Status of="waiting">{task_id === id ? 'Waits for its turn' : 'Waits for the next step, which reads it'}</Status>;
-  if (state === 'refused') return <Status of="refused">Not taken: {reason ?? 'no reason was given'}</Status>;
+  if (state === 'refused')
+    return (
+      <>
+        <Status of="refused">Not taken</Status>
+        <Text size="xs">{reason ?? 'No reason was given'}</Text>
+      </>
+    );
   return (
     <Text size="xs" c="dimmed">
       {state}
