@@ -311,6 +311,17 @@ describe('a message that is withdrawn', () => {
     expect(await end(first)).toBe(waiting);
   });
 
+  it('leaves a turn that interrupts before the turns that wait', async () => {
+    const { first, fork, turn, messages } = await busyThread();
+    await turn();
+    const forked = await fork('or five');
+    const newest = await turn('interrupt');
+    await messages.withdraw((await messages.find(forked))!);
+    await end(forked, 'halted', null);
+    expect(await taskOf(newest)).toMatchObject({ previous_task_id: first, thread_turn: 2 });
+    expect(await end(first)).toBe(newest);
+  });
+
   it('stays in the transcript of a fork that has begun', async () => {
     const { first, fork, textsOf } = await busyThread();
     const forked = await fork('or five');
