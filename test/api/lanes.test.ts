@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Definition } from '../../src/domain/definition.ts';
+import { Prisma } from '../../src/generated/prisma/client.ts';
 import type { Database } from '../../src/store/database/database.ts';
 import { createStore } from '../../src/store/index.ts';
 import type { NewTask } from '../../src/store/runs/new-task.ts';
@@ -143,6 +144,12 @@ describe('a task that is withdrawn', () => {
     await database.prisma.idempotencyKey.create({ data: key });
     expect(await tasks.discard(again, before)).toBeNull();
     expect(await accepted(workflow_id)).toEqual([again]);
+    // A try that stood still for so long that its repetition has a reply.
+    const where = { principal_key: { principal: 'ada', key: again } };
+    await database.prisma.idempotencyKey.update({ where, data: { reply: { accepted: true } } });
+    expect(await tasks.discard(again, after)).toBeNull();
+    expect(await accepted(workflow_id)).toEqual([again]);
+    await database.prisma.idempotencyKey.update({ where, data: { reply: Prisma.DbNull } });
     await tasks.discard(again, after);
     expect(await accepted(workflow_id)).toEqual([]);
   });

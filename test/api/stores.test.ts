@@ -423,7 +423,7 @@ describe('an evaluation', () => {
   });
 
   it('is discarded only before it has begun, and not if its request was repeated', async () => {
-    const [fresh, begun, repeated] = [await begin(['a']), await begin(['a']), await begin(['a'])];
+    const [fresh, begun, repeated, answered] = [await begin(['a']), await begin(['a']), await begin(['a']), await begin(['a'])];
     const since = ago(SECOND);
     const [item_id = ''] = await store.evaluations.open(begun.id);
     await store.evaluations.claim({ evaluation_id: begun.id, item_id });
@@ -432,6 +432,12 @@ describe('an evaluation', () => {
       here.unique('again'),
       repeated.id,
     );
+    await here.sql(
+      `INSERT INTO idempotency_keys (principal, key, request_hash, reserved_id, reply) VALUES ('p', $1, 'h', $2, '{}')`,
+      here.unique('answered'),
+      answered.id,
+    );
+    expect(await store.evaluations.discard(answered.id, ahead(MINUTE))).toBe(false);
     expect(await store.evaluations.discard(repeated.id, since)).toBe(false);
     expect(await store.evaluations.discard(begun.id, since)).toBe(false);
     expect(await store.evaluations.discard(fresh.id, since)).toBe(true);

@@ -10,7 +10,7 @@ import type {
 import type { Definition } from '../../domain/definition.ts';
 import { conflict } from '../../domain/errors.ts';
 import type { GradingOutcome } from '../../domain/judging.ts';
-import type { Prisma, Evaluation as Row } from '../../generated/prisma/client.ts';
+import { Prisma, type Evaluation as Row } from '../../generated/prisma/client.ts';
 import { type Database, inTransaction, row, rows } from '../database/database.ts';
 import { listPage, type Paging, wireAs } from '../database/page.ts';
 import { hashDefinition } from '../resources/definitions.ts';
@@ -151,11 +151,12 @@ export function evaluationStore({ pool, prisma, keys, snapshot }: Parts) {
       return toEvaluation(await table.findUniqueOrThrow({ where: { id } }));
     },
     /**
-     * Removes an evaluation that has not begun. Returns false if it has, or if its request was repeated since: the repetition may
-     * have been accepted.
+     * Removes an evaluation that has not begun. Returns false if it has, or if its request was repeated since, or has a reply: a
+     * repetition may have been accepted.
      */
     async discard(id: string, requested_at: Date): Promise<boolean> {
-      const repeat_filter = { reserved_id: id, created_at: { gt: requested_at } };
+      const is_accepted = { reply: { not: Prisma.DbNull } };
+      const repeat_filter = { reserved_id: id, OR: [{ created_at: { gt: requested_at } }, is_accepted] };
       if ((await prisma.idempotencyKey.count({ where: repeat_filter })) > 0) return false;
       return (await table.deleteMany({ where: { id, results: { every: { status: 'pending' } } } })).count > 0;
     },
