@@ -154,6 +154,30 @@ describe('a task that is withdrawn', () => {
     expect(await accepted(workflow_id)).toEqual([]);
   });
 
+  it('stays if its request is repeated while it waits for the lane', async () => {
+    const { workflow_id, accept, tasks } = await lane();
+    const [again] = ids(94).slice(93) as [string];
+    await accept(again);
+    const other = await database.pool.connect();
+    await other.query('BEGIN');
+    await other.query('SELECT 1 FROM workflows WHERE id = $1 FOR UPDATE', [workflow_id]);
+    const discarding = tasks.discard(again, new Date());
+    const waits = `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%discard_task%' AND datname = current_database()`;
+    await until('it waits for the lane', async () => (await database.pool.query(waits)).rowCount);
+    const key = {
+      principal: 'ada',
+      key: again,
+      request_hash: 'x',
+      reserved_id: again,
+      created_at: new Date(Date.now() + 60_000),
+    };
+    await database.prisma.idempotencyKey.create({ data: key });
+    await other.query('COMMIT');
+    other.release();
+    expect(await discarding).toBeNull();
+    expect(await accepted(workflow_id)).toEqual([again]);
+  });
+
   it('is not one that has begun', async () => {
     const { workflow_id, accept, tasks } = await lane();
     const [begun] = ids(92).slice(91) as [string];

@@ -1,6 +1,8 @@
 -- Serves versions from: 20261202000190_thread_functions
 -- It finds the next turn itself.
 DROP FUNCTION hand_over_messages(uuid, uuid, text);
+-- It knows since when a repetition matters.
+DROP FUNCTION discard_task(uuid);
 
 -- Returns the turn that a turn after p_previous waits for although it does not hold the lane: one next to the lane that has not ended, in
 -- the branch that ends with p_previous. NULL: the branch has none, so all of it can be read when the lane is free. VOLATILE, so that a
@@ -156,8 +158,10 @@ END $$;
 
 -- Deletes a pending task that the engine never got, as if it had not been asked for. Returns the task that holds the lane then;
 -- NULL when the lane is free, when the task stood next to it and another holds it, or is not pending any more. Not if a message waits for it: that was accepted.
+-- Not if its request was repeated after p_since: the repetition may have been accepted with this task. The first try may be that slow, or the
+-- database may read its statement that late. Not if it has a reply either: a try that stood still before p_since was overtaken.
 -- Locks: the thread and the workflow FOR NO KEY UPDATE, then the task, its events and the turns that follow it.
-CREATE OR REPLACE FUNCTION discard_task(p_task uuid) RETURNS uuid LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION discard_task(p_task uuid, p_since timestamptz DEFAULT 'infinity') RETURNS uuid LANGUAGE plpgsql AS $$
 DECLARE
   home uuid;
   in_thread uuid;
@@ -169,6 +173,7 @@ BEGIN
   PERFORM 1 FROM threads WHERE id = in_thread FOR NO KEY UPDATE;
   SELECT active_task_id INTO holder FROM workflows WHERE id = home FOR NO KEY UPDATE;
   DELETE FROM tasks WHERE id = p_task AND status = 'pending'
+    AND NOT EXISTS (SELECT 1 FROM idempotency_keys WHERE reserved_id = p_task AND (created_at > p_since OR reply IS NOT NULL))
     AND NOT EXISTS (SELECT 1 FROM thread_messages WHERE task_id = p_task AND id <> p_task AND state = 'pending') RETURNING * INTO gone;
   IF NOT FOUND THEN RETURN NULL; END IF;
   DELETE FROM events WHERE task_id = p_task;

@@ -129,16 +129,10 @@ export const ownerOfTask = statement(
   `SELECT owner, definition_hash FROM tasks WHERE id = :task_id`,
 );
 
-/**
- * Not if the request was repeated after `since`: its repetition may have been accepted with this task. The first try may be that slow, or
- * the database may read its statement that late. Not if it has a reply either: a try that stood still before `since` was overtaken.
- */
 export const discardTask = statement(
   'discard_task',
   ['task_id', 'since'],
-  `SELECT CASE WHEN NOT EXISTS (
-      SELECT 1 FROM idempotency_keys WHERE reserved_id = :task_id AND (created_at > :since::timestamptz OR reply IS NOT NULL))
-    THEN discard_task(:task_id) END AS holder`,
+  'SELECT discard_task(:task_id, :since::timestamptz) AS holder',
 );
 
 export const settleLanes = statement('settle_lanes', [], `SELECT settle_lanes() AS freed`);
