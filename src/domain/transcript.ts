@@ -47,7 +47,7 @@ export const REMINDER_POSITION = 100_000;
 /** The position of the message about a rejected answer, among the messages of a step: after the answer. */
 export const REPAIR_POSITION = 110_000;
 
-/** The position of the first message that was sent to a run while it worked, among the messages of the step before it reads them. */
+/** The first position of a message that was sent to a run while it worked, among those of the step before it reads it: after the others. */
 export const STEER_POSITION = 120_000;
 
 /** A message that was sent to a run while it works, and that it has not read. */

@@ -3,7 +3,7 @@ import type OpenAI from 'openai';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { summaryMessage } from '../../src/domain/compaction.ts';
-import { shareInstallation, type TestInstallation } from '../support/installation.ts';
+import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { says } from '../support/peers/model-server.ts';
 import { openaiAt } from '../support/peers/openai.ts';
 
@@ -31,7 +31,8 @@ beforeAll(async () => {
     if (result instanceof Promise) result.then(note, () => {});
     return result;
   };
-  here = await shareInstallation();
+  // One that others have started has connections already, which were made without the note.
+  here = await startTestInstallation();
   alice = openaiAt(here.url, here.people.alice.token);
 });
 afterAll(async () => {
@@ -72,8 +73,7 @@ async function continueAfter(turns: number, way: keyof typeof WAYS, model: strin
 /** Adds turns like the second of a conversation until there are this many. Returns the id of the last. */
 async function addTurns(second: string, turns: number): Promise<string> {
   if (turns === 2) return second;
-  const idOf = (turn: string) =>
-    `(CASE WHEN ${turn} = 2 THEN $1::text ELSE left($1::text, 24) || lpad((${turn})::text, 12, '0') END)::uuid`;
+  const idOf = (turn: string) => `(CASE WHEN ${turn} = 2 THEN $1::text ELSE md5($1::text || ' ' || (${turn})::text) END)::uuid`;
   const listed = await here.sql(
     `SELECT column_name FROM information_schema.columns WHERE table_name = 'tasks' AND is_generated = 'NEVER'`,
   );

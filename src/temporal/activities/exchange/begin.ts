@@ -166,7 +166,8 @@ function buildOpening({ ports, run, pinned, position, definition, order }: Excha
 
 /** Returns the messages that wait for the run as those of its transcript that come before a step: after what is there already. */
 function buildSteers({ messages, waiting_messages }: ExchangeAttempt['run'], step: number): TranscriptMessage[] {
-  const first = STEER_POSITION + messages.filter((message) => message.kind === 'steer' && message.step === step - 1).length;
+  const positions = messages.filter((message) => message.step === step - 1).map(({ position }) => position);
+  const first = Math.max(STEER_POSITION, ...positions.map((position) => position + 1));
   return waiting_messages.map((waiting, index) => toSteer(waiting, { step: step - 1, position: first + index }));
 }
 
