@@ -73,7 +73,8 @@ async function continueAfter(turns: number, way: keyof typeof WAYS, model: strin
 /** Adds turns like the second of a conversation until there are this many. Returns the id of the last. */
 async function addTurns(second: string, turns: number): Promise<string> {
   if (turns === 2) return second;
-  const idOf = (turn: string) => `(CASE WHEN ${turn} = 2 THEN $1::text ELSE md5($1::text || ' ' || (${turn})::text) END)::uuid`;
+  const idOf = (turn: string) =>
+    `(CASE WHEN ${turn} = 2 THEN $1::text ELSE overlay(overlay(md5($1::text || ' ' || (${turn})::text) placing '7' from 13) placing '8' from 17) END)::uuid`;
   const listed = await here.sql(
     `SELECT column_name FROM information_schema.columns WHERE table_name = 'tasks' AND is_generated = 'NEVER'`,
   );

@@ -189,6 +189,7 @@ describeInBrowser('an evaluation', () => {
     await page.getByRole('option', { name: 'Atlas' }).click();
     await page.getByLabel('Version').selectOption('version 1, current');
     await page.getByRole('combobox', { name: 'Workflow' }).fill('Geog');
+    await page.getByRole('option', { name: 'Geographer' }).waitFor();
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('Enter');
     await expect.poll(() => page.getByLabel('Version').inputValue()).toBe('');

@@ -20,12 +20,14 @@ const workflow = (agent: object = {}) =>
 
 const text = (data: Uint8Array | null | undefined) => JSON.parse(Buffer.from(data ?? []).toString());
 
+const handleOf = (task_id: string) => here.driver.client.workflow.getHandle(toRunId(task_id));
+
 /**
  * What the history of a run shows of its calls, sorted: activities that were scheduled, and calls that were made within a workflow task.
  * Next to it how often the run was indexed again.
  */
 async function shownOf(task_id: string) {
-  const { events } = await here.driver.client.workflow.getHandle(toRunId(task_id)).fetchHistory();
+  const { events } = await handleOf(task_id).fetchHistory();
   const all = events ?? [];
   const scheduled = all.filter((event) => event.activityTaskScheduledEventAttributes?.activityType?.name === 'callTool');
   const within = all.filter(({ markerRecordedEventAttributes: it }) => it?.details && it.markerName === 'core_local_activity');
@@ -35,9 +37,15 @@ async function shownOf(task_id: string) {
   return { scheduled: summaries(scheduled), within: summaries(within), indexed: indexed.length };
 }
 
+/** Waits for the end of a task, and of its run, which is indexed after that. */
+async function completed(task_id: string): Promise<void> {
+  expect(await here.ended(task_id)).toMatchObject({ status: 'completed', response: 'Done.' });
+  await handleOf(task_id).result();
+}
+
 async function ended(workflow_id: string): Promise<string> {
   const task_id = await here.prompt(workflow_id);
-  expect(await here.ended(task_id)).toMatchObject({ status: 'completed', response: 'Done.' });
+  await completed(task_id);
   return task_id;
 }
 
@@ -82,7 +90,7 @@ describe('a round of brief calls', () => {
     const task_id = await here.prompt(await workflow({ approval_tools: ['manage_todo_list'] }));
     await until('it waits', async () => (await here.alice.ok(here.alice.get(`/api/tasks/${task_id}`))).status === 'waiting');
     await here.alice.ok(here.alice.post(`/api/tasks/${task_id}/approvals/1-1`, { decision: 'approve' }));
-    expect(await here.ended(task_id)).toMatchObject({ status: 'completed', response: 'Done.' });
+    await completed(task_id);
     expect(await shownOf(task_id)).toEqual({ scheduled: [], within: Array(2).fill('manage_todo_list (1-1)'), indexed: 3 });
   });
 });
@@ -102,7 +110,7 @@ describe('a brief call that waits for the database', () => {
     const task_id = await here.prompt(await workflow());
     await until('an activity', async () => (await shownOf(task_id)).scheduled.length > 0);
     await holder.query('ROLLBACK');
-    expect(await here.ended(task_id)).toMatchObject({ status: 'completed', response: 'Done.' });
+    await completed(task_id);
     const calls = ['store_memory (1-1)'];
     expect(await shownOf(task_id)).toEqual({ scheduled: calls, within: calls, indexed: 1 });
   });
