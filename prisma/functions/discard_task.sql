@@ -1,9 +1,9 @@
 -- Deletes a pending task that the engine never got, as if it had not been asked for. Returns the task that holds the lane then;
 -- NULL when the lane is free, when the task stood next to it and another holds it, or is not pending any more. Not if a message waits for it: that was accepted.
--- Not if its request was repeated after p_since: the repetition may have been accepted with this task. The first try may be that slow, or the
--- database may read its statement that late. Not if it has a reply either: a try that stood still before p_since was overtaken.
--- Locks: the thread and the workflow FOR NO KEY UPDATE, then the task, its events and the turns that follow it.
-CREATE OR REPLACE FUNCTION discard_task(p_task uuid, p_since timestamptz DEFAULT 'infinity') RETURNS uuid LANGUAGE plpgsql AS $$
+-- Not if its request was claimed again after p_claim: that try may have been accepted with this task. The first try may be that slow, or the
+-- database may read its statement that late. Not if the request has a reply either. p_claim NULL: the request has no key.
+-- Locks: the thread and the workflow FOR NO KEY UPDATE, the request's key FOR SHARE, then the task, its events and the turns that follow it.
+CREATE OR REPLACE FUNCTION discard_task(p_task uuid, p_claim int DEFAULT NULL) RETURNS uuid LANGUAGE plpgsql AS $$
 DECLARE
   home uuid;
   in_thread uuid;
@@ -14,8 +14,10 @@ BEGIN
   SELECT workflow_id, thread_id INTO home, in_thread FROM tasks WHERE id = p_task;
   PERFORM 1 FROM threads WHERE id = in_thread FOR NO KEY UPDATE;
   SELECT active_task_id INTO holder FROM workflows WHERE id = home FOR NO KEY UPDATE;
+  -- A try that claims the request now waits, and finds that the task is gone.
+  PERFORM 1 FROM idempotency_keys WHERE reserved_id = p_task FOR SHARE;
   DELETE FROM tasks WHERE id = p_task AND status = 'pending'
-    AND NOT EXISTS (SELECT 1 FROM idempotency_keys WHERE reserved_id = p_task AND (created_at > p_since OR reply IS NOT NULL))
+    AND NOT EXISTS (SELECT 1 FROM idempotency_keys WHERE reserved_id = p_task AND (claims > p_claim OR reply IS NOT NULL))
     AND NOT EXISTS (SELECT 1 FROM thread_messages WHERE task_id = p_task AND id <> p_task AND state = 'pending') RETURNING * INTO gone;
   IF NOT FOUND THEN RETURN NULL; END IF;
   DELETE FROM events WHERE task_id = p_task;

@@ -54,6 +54,13 @@ export const foreign = (noun: string) => new AppError('forbidden', `This ${noun}
 
 export const conflict = (message: string, code = 'conflict') => new AppError('conflict', message, { code });
 
+/** Returns the error for a request whose Idempotency-Key another try of it uses now. */
+export const keyBusy = () =>
+  conflict(
+    'Another try of this request, with the same Idempotency-Key, is in progress; repeat it in a moment',
+    'idempotency_key_busy',
+  );
+
 /** Returns the error for an agent whose provider was deleted or never imported. Nothing is sent to another provider. */
 export const providerMissing = (agent: string) =>
   conflict(`The provider of the agent ${agent} does not exist; give the agent another provider`, 'provider_missing');

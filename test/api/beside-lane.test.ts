@@ -104,7 +104,7 @@ describe('a turn next to its lane', () => {
     await end(thread_id);
     const aside = await accept({ thread_id, beside_lane });
     const next = await accept({ thread_id });
-    expect(await tasks.discard(aside.id, new Date())).toBe(next.id);
+    expect(await tasks.discard(aside.id)).toBe(next.id);
     expect(await taskOf(next.id)).toMatchObject({ thread_turn: 2, previous_task_id: thread_id });
     expect(await threadOf(thread_id)).toMatchObject({ active_task_id: next.id, head_task_id: next.id });
   });
@@ -139,11 +139,11 @@ describe('a turn next to its lane', () => {
     const thread_id = await begin();
     const urgent = await accept({ thread_id }, 'interrupt');
     const aside = await accept({ thread_id, follows: { task_id: thread_id, turn: 1 }, beside_lane }, 'interrupt');
-    expect(await tasks.discard(aside.id, new Date())).toBeNull();
+    expect(await tasks.discard(aside.id)).toBeNull();
     expect(await taskOf(aside.id)).toBeNull();
     expect(await threadOf(thread_id)).toMatchObject({ active_task_id: thread_id, head_task_id: thread_id, newest_interrupt: 2 });
     await accept({ thread_id, beside_lane }, 'interrupt');
-    expect(await tasks.discard(urgent.id, new Date())).toBe(thread_id);
+    expect(await tasks.discard(urgent.id)).toBe(thread_id);
     expect(await threadOf(thread_id)).toMatchObject({ newest_interrupt: 0 });
   });
 
@@ -195,7 +195,7 @@ describe('a task next to the lane of its workflow', () => {
     expect(await end(single.id)).toBeNull();
     const withdrawn = await accept({ thread_id: null, beside_lane });
     await database.prisma.workflow.update({ where: { id: workflow_id }, data: { status: 'failed' } });
-    expect(await tasks.discard(withdrawn.id, new Date())).toBeNull();
+    expect(await tasks.discard(withdrawn.id)).toBeNull();
     expect(await workflowOf(workflow_id)).toMatchObject({ status: 'failed', task_count: 2, last_task_id: single.id });
   });
 

@@ -19,7 +19,7 @@ afterAll(() => database.close());
 
 const OWNER = { owner: 'local:alice', owner_login: 'alice' };
 
-type Asked = Partial<Pick<NewTask, 'on_busy' | 'place'>> & { most_open?: number };
+type Asked = Partial<Pick<NewTask, 'claim' | 'on_busy' | 'place'>> & { most_open?: number };
 
 /** A workflow, and a way to accept tasks of it as an API process does. */
 async function lane() {
@@ -33,7 +33,12 @@ async function lane() {
   const none = { completed: null, error: null };
   const definition = { agent, workflow: { id: workflow_id, title: null }, model: null, webhooks: none } as Definition;
   const base = { workflow_id, ...OWNER, prompt: 'x', definition, trigger: 'prompt', caller_token: null };
-  const toTask = (task_id: string, { on_busy = 'enqueue', place }: Asked): NewTask => ({ ...base, task_id, on_busy, place });
+  const toTask = (task_id: string, { on_busy = 'enqueue', ...asked }: Asked): NewTask => ({
+    ...base,
+    task_id,
+    on_busy,
+    ...asked,
+  });
   const write = (task_id: string, { most_open, ...asked }: Asked = {}) => tasks.create(toTask(task_id, asked), most_open);
   /** Accepts a task within the transaction of a connection. */
   const writeOn = (client: unknown, task_id: string, asked: Asked) =>
@@ -112,7 +117,7 @@ it('lets the newest that interrupts go first and no older one, also when one is 
   const [holder, first, second, urgent, withdrawn, more] = ids(50).slice(30) as [string, string, string, string, string, string];
   for (const id of [holder, first, second]) await accept(id);
   for (const id of [urgent, more, withdrawn]) await accept(id, 'interrupt');
-  await tasks.discard(withdrawn, new Date());
+  await tasks.discard(withdrawn);
   expect(await ran(workflow_id, holder)).toEqual([holder, more, first, second]);
 });
 
@@ -124,13 +129,50 @@ it('runs the tasks first that a server of the release before accepted, which giv
   expect(await ran(workflow_id, holder)).toEqual([holder, early, late]);
 });
 
+describe('a task whose request another try has claimed', () => {
+  const claimed = async (id: string, claims: number) => {
+    const key = { principal: 'ada', key: id, request_hash: 'x', reserved_id: id, claims };
+    await database.prisma.idempotencyKey.create({ data: key });
+  };
+
+  it('is not written: that try may have been refused, or accepted', async () => {
+    const { workflow_id, write } = await lane();
+    const id = randomUUID();
+    await claimed(id, 2);
+    await expect(write(id, { claim: 1 })).rejects.toMatchObject({ code: 'idempotency_key_busy' });
+    expect(await accepted(workflow_id)).toEqual([]);
+    expect(await write(id, { claim: 2 })).toMatchObject({ task_id: id });
+    // The repetition's task is that of the first try as well.
+    expect(await write(id, { claim: 1 })).toMatchObject({ task_id: id });
+  });
+
+  it('is not written if that try claims it while it is being written', async () => {
+    const { workflow_id, write } = await lane();
+    const id = randomUUID();
+    await claimed(id, 1);
+    const other = await database.pool.connect();
+    await other.query('BEGIN');
+    await other.query('UPDATE idempotency_keys SET claims = 2 WHERE key = $1', [id]);
+    const writing = write(id, { claim: 1 }).catch((error: unknown) => error);
+    const waits = `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'WITH given%' AND datname = current_database()`;
+    try {
+      await until('it waits for the key', async () => (await database.pool.query(waits)).rowCount);
+    } finally {
+      await other.query('COMMIT');
+      other.release();
+    }
+    expect(await writing).toMatchObject({ code: 'idempotency_key_busy' });
+    expect(await accepted(workflow_id)).toEqual([]);
+  });
+});
+
 describe('a task that is withdrawn', () => {
   it('leaves its workflow as if it had not been asked for', async () => {
     const { workflow_id, accept, tasks } = await lane();
     const [kept, withdrawn] = ids(90).slice(80) as [string, string];
     await accept(kept);
     await accept(withdrawn);
-    expect(await tasks.discard(withdrawn, new Date())).toBe(kept);
+    expect(await tasks.discard(withdrawn)).toBe(kept);
     expect(await accepted(workflow_id)).toEqual([kept]);
     expect(await rowOf(workflow_id)).toMatchObject({ task_count: 1, last_task_id: kept, active_task_id: kept });
   });
@@ -139,18 +181,17 @@ describe('a task that is withdrawn', () => {
     const { workflow_id, accept, tasks } = await lane();
     const [again] = ids(93).slice(92) as [string];
     await accept(again);
-    const [before, claimed, after] = [1, 2, 3].map((second) => new Date(second * 1_000)) as [Date, Date, Date];
-    const key = { principal: 'ada', key: again, request_hash: 'x', reserved_id: again, created_at: claimed };
+    const key = { principal: 'ada', key: again, request_hash: 'x', reserved_id: again, claims: 2 };
     await database.prisma.idempotencyKey.create({ data: key });
-    expect(await tasks.discard(again, before)).toBeNull();
+    expect(await tasks.discard(again, 1)).toBeNull();
     expect(await accepted(workflow_id)).toEqual([again]);
     // A try that stood still for so long that its repetition has a reply.
     const where = { principal_key: { principal: 'ada', key: again } };
     await database.prisma.idempotencyKey.update({ where, data: { reply: { accepted: true } } });
-    expect(await tasks.discard(again, after)).toBeNull();
+    expect(await tasks.discard(again, 2)).toBeNull();
     expect(await accepted(workflow_id)).toEqual([again]);
     await database.prisma.idempotencyKey.update({ where, data: { reply: Prisma.DbNull } });
-    await tasks.discard(again, after);
+    await tasks.discard(again, 2);
     expect(await accepted(workflow_id)).toEqual([]);
   });
 
@@ -161,16 +202,10 @@ describe('a task that is withdrawn', () => {
     const other = await database.pool.connect();
     await other.query('BEGIN');
     await other.query('SELECT 1 FROM workflows WHERE id = $1 FOR UPDATE', [workflow_id]);
-    const discarding = tasks.discard(again, new Date());
+    const discarding = tasks.discard(again, 1);
     const waits = `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%discard_task%' AND datname = current_database()`;
     await until('it waits for the lane', async () => (await database.pool.query(waits)).rowCount);
-    const key = {
-      principal: 'ada',
-      key: again,
-      request_hash: 'x',
-      reserved_id: again,
-      created_at: new Date(Date.now() + 60_000),
-    };
+    const key = { principal: 'ada', key: again, request_hash: 'x', reserved_id: again, claims: 2 };
     await database.prisma.idempotencyKey.create({ data: key });
     await other.query('COMMIT');
     other.release();
@@ -183,7 +218,7 @@ describe('a task that is withdrawn', () => {
     const [begun] = ids(92).slice(91) as [string];
     await accept(begun);
     await database.prisma.task.update({ where: { id: begun }, data: { status: 'running' } });
-    expect(await tasks.discard(begun, new Date())).toBeNull();
+    expect(await tasks.discard(begun)).toBeNull();
     expect(await accepted(workflow_id)).toEqual([begun]);
     expect(await rowOf(workflow_id)).toMatchObject({ task_count: 1, active_task_id: begun });
   });
@@ -246,7 +281,7 @@ describe('the lane of a thread', () => {
     const [waiting, urgent, more, withdrawn] = [randomUUID(), randomUUID(), randomUUID(), randomUUID()];
     await say(waiting);
     for (const id of [urgent, more, withdrawn]) await say(id, 'interrupt');
-    await tasks.discard(withdrawn, new Date());
+    await tasks.discard(withdrawn);
     expect(await ran(workflow_id, first)).toEqual([first, more, waiting]);
   });
 
@@ -255,18 +290,18 @@ describe('the lane of a thread', () => {
     const [withdrawn, next] = [randomUUID(), randomUUID()];
     await say(withdrawn);
     await say(next);
-    expect(await tasks.discard(withdrawn, new Date())).toBe(first);
+    expect(await tasks.discard(withdrawn)).toBe(first);
     expect(await turnsOf(first)).toEqual([
       { id: first, previous_task_id: null, thread_turn: 1 },
       { id: next, previous_task_id: first, thread_turn: 2 },
     ]);
-    expect(await tasks.discard(next, new Date())).toBe(first);
+    expect(await tasks.discard(next)).toBe(first);
     expect(await threadOf(first)).toMatchObject({ head_task_id: first, active_task_id: first });
   });
 
   it('goes with its first turn if that is withdrawn, which may be sent again', async () => {
     const { first, write, tasks } = await thread();
-    expect(await tasks.discard(first, new Date())).toBeNull();
+    expect(await tasks.discard(first)).toBeNull();
     expect(await threadOf(first)).toBeNull();
     await write(first, { place: { thread_id: first, is_new: true } });
     expect(await threadOf(first)).toMatchObject({ active_task_id: first, accepted_tasks: 1 });
@@ -276,7 +311,7 @@ describe('the lane of a thread', () => {
     const { first, say, tasks } = await thread();
     const next = randomUUID();
     await say(next);
-    expect(await tasks.discard(first, new Date())).toBe(next);
+    expect(await tasks.discard(first)).toBe(next);
     expect(await turnsOf(first)).toEqual([{ id: next, previous_task_id: null, thread_turn: 1 }]);
     expect(await threadOf(first)).toMatchObject({ active_task_id: next, head_task_id: next });
   });

@@ -56,13 +56,19 @@ async function busyThread() {
       return found.map((message) => message.content);
     },
     /** Sends a message to the task that holds the lane; null if another one does. */
-    steer: async (message: string, task_id = first, caller_token: string | null = null) => {
-      const id = randomUUID();
-      const steer = { ...OWNER, id, task_id, workflow_id, thread_id: first, message, caller_token };
+    steer: async (message: string, task_id: string = first, { caller_token = null, ...request }: Steering = {}) => {
+      const id = request.id ?? randomUUID();
+      const steer = { ...OWNER, id, task_id, workflow_id, thread_id: first, message, caller_token, claim: request.claim };
       const more = { attachments: [], when_busy: 'steer', metadata: {}, service_key_id: null };
       return (await messages.steer({ ...steer, ...more })) ? id : null;
     },
   };
+}
+
+interface Steering {
+  id?: string;
+  claim?: number;
+  caller_token?: string | null;
 }
 
 type Status = 'completed' | 'failed' | 'halted';
@@ -162,7 +168,10 @@ describe('the messages that wait for a turn when it ends', () => {
 
   it('keep the access token of their sender for the turn that they begin, sealed for it, and drop it otherwise', async () => {
     const { first, steer, tasks } = await busyThread();
-    const [two, three] = [await steer('two', first, 'secret-17'), await steer('three', first, 'secret-19')];
+    const [two, three] = [
+      await steer('two', first, { caller_token: 'secret-17' }),
+      await steer('three', first, { caller_token: 'secret-19' }),
+    ];
     await end(first);
     const { caller_token, caller_key_id } = (await tasks.findSecretFacts(two!))!;
     expect(tasks.callerToken({ task_id: two!, caller_token, caller_key_id })).toBe('secret-17');
@@ -176,6 +185,15 @@ describe('the messages that wait for a turn when it ends', () => {
 });
 
 describe('a message for a run', () => {
+  it('is not written by a try that another one has overtaken', async () => {
+    const { first, steer } = await busyThread();
+    const id = randomUUID();
+    const key = { principal: 'ada', key: id, request_hash: 'x', reserved_id: id, claims: 2 };
+    await database.prisma.idempotencyKey.create({ data: key });
+    expect(await steer('two', first, { id, claim: 1 })).toBeNull();
+    expect(await steer('two', first, { id, claim: 2 })).toBe(id);
+  });
+
   it('is not taken by one that has ended, is being stopped, or does not hold the lane', async () => {
     const { first, steer, turn, tasks } = await busyThread();
     const waiting = await turn();
@@ -202,7 +220,7 @@ describe('a message for a run', () => {
   it('keeps the run that it waits for from being discarded', async () => {
     const { first, steer, tasks } = await busyThread();
     const two = await steer('two');
-    await tasks.discard(first, new Date());
+    await tasks.discard(first);
     expect(await taskOf(first)).toMatchObject({ status: 'pending' });
     expect(await stateOf(two)).toMatchObject({ state: 'pending', task_id: first });
   });
@@ -229,7 +247,7 @@ describe('a turn that interrupts', () => {
     expect(await taskOf(two)).toMatchObject({ previous_task_id: newest, thread_turn: 3 });
     expect(await taskOf(three)).toMatchObject({ previous_task_id: two, thread_turn: 4 });
     expect(await threadOf(first)).toMatchObject({ active_task_id: first, head_task_id: three });
-    expect(await tasks.discard(newest!, new Date())).toBe(first);
+    expect(await tasks.discard(newest!)).toBe(first);
     expect(await taskOf(two)).toMatchObject({ previous_task_id: first, thread_turn: 2 });
     expect(await taskOf(three)).toMatchObject({ previous_task_id: two, thread_turn: 3 });
   });

@@ -174,7 +174,7 @@ it('a request that was refused may be sent again with its key', async () => {
   const requests = idempotencyStore(database.prisma);
   const key = { principal: 'local:alice', key: 'refused' };
   await requests.claim(key, 'hash');
-  await requests.failed(key, conflict('The name is taken'), { repeated: false });
+  await requests.failed(key, conflict('The name is taken'), { claim: 1 });
   expect(await requests.claim(key, 'other')).toMatchObject({ kind: 'new' });
 });
 
@@ -189,9 +189,9 @@ it.each(Object.entries(MAY_BE_DONE))('a request that fails as %s is repeated und
   const requests = idempotencyStore(database.prisma);
   const key = { principal: 'local:alice', key: `fails as ${kind}` };
   const first = (await requests.claim(key, 'hash')) as { reserved_id: string };
-  await requests.failed(key, new AppError(kind as ErrorKind, 'x'), { repeated: false });
+  await requests.failed(key, new AppError(kind as ErrorKind, 'x'), { claim: 1 });
   const again = (await requests.claim(key, 'hash')) as { reserved_id: string };
-  expect(again).toMatchObject({ kind: 'new', repeated: is_kept });
+  expect(again).toMatchObject({ kind: 'new', claim: is_kept ? 2 : 1 });
   expect(again.reserved_id === first.reserved_id).toBe(is_kept);
 });
 
@@ -200,9 +200,9 @@ it('a request that failed at an unknown point is resumed under its first id', as
   const key = { principal: 'local:alice', key: 'failed' };
   const first = await requests.claim(key, 'hash');
   expect(await requests.claim(key, 'hash')).toEqual({ kind: 'busy' });
-  await requests.failed(key, new Error('Connection terminated'), { repeated: false });
+  await requests.failed(key, new Error('Connection terminated'), { claim: 1 });
   expect(await requests.claim(key, 'other')).toEqual({ kind: 'mismatch' });
-  expect(await requests.claim(key, 'hash')).toEqual({ ...first, repeated: true });
+  expect(await requests.claim(key, 'hash')).toEqual({ ...first, claim: 2 });
 });
 
 it('a request that another server resumed has one answer, whichever server ends it first', async () => {
@@ -212,6 +212,18 @@ it('a request that another server resumed has one answer, whichever server ends 
   expect(await requests.keep(key, { id: 'of the server that resumed it' })).toEqual({ kind: 'kept' });
   const late = await requests.keep(key, { id: 'of the server that was frozen' });
   expect(late).toEqual({ kind: 'answered', reply: { id: 'of the server that resumed it' } });
+});
+
+it('a try that another one has overtaken neither frees the key nor deletes it', async () => {
+  const requests = idempotencyStore(database.prisma);
+  const key = { principal: 'local:alice', key: 'overtaken' };
+  await requests.claim(key, 'hash');
+  await requests.failed(key, new Error('Connection terminated'), { claim: 1 });
+  expect(await requests.claim(key, 'hash')).toMatchObject({ kind: 'new', claim: 2 });
+  for (const error of [conflict('The name is taken'), new Error('Connection terminated')]) {
+    await requests.failed(key, error, { claim: 1 });
+    expect(await requests.claim(key, 'hash')).toEqual({ kind: 'busy' });
+  }
 });
 
 describe('a transaction', () => {

@@ -121,7 +121,7 @@ function accept(place_of_turn: object, new_thread: string | null = null) {
       config: null,
       version_id: randomUUID(),
     },
-    ...{ is_trial: true, due_at: null, most_open: null, events: '[]' },
+    ...{ is_trial: true, due_at: null, most_open: null, events: '[]', claim: null },
   });
 }
 
@@ -170,7 +170,7 @@ const PENDING = (thread_id: string, turn: number) =>
 
 it.each([
   ['ending a turn', () => ({ text: `SELECT end_task('${turnId(499)}', 'completed', NULL, NULL, '[]', 'u', 'n')` })],
-  ['withdrawing a turn', () => discardTask({ task_id: turnId(499), since: new Date().toISOString() })],
+  ['withdrawing a turn', () => discardTask({ task_id: turnId(499), claim: 1 })],
   ['switching a workflow on', () => takeLanes({ workflow_id: FIRST_WORKFLOW })],
 ])('%s reads no table as a whole', async (_, query) => {
   const holds = `UPDATE threads SET active_task_id = '${turnId(499)}' WHERE id = '${LONG_THREAD}'`;

@@ -178,13 +178,13 @@ describe('a turn that is withdrawn', () => {
     const { begin, turn, tasks } = await conversations();
     const thread_id = await begin();
     const [second, third, fourth] = [await turn({ thread_id }), await turn({ thread_id }), await turn({ thread_id })];
-    expect(await tasks.discard(second!, new Date())).toBe(thread_id);
+    expect(await tasks.discard(second!)).toBe(thread_id);
     expect(await chainOf(thread_id)).toEqual([
       [1, thread_id, null],
       [2, third, thread_id],
       [3, fourth, third],
     ]);
-    await tasks.discard(fourth!, new Date());
+    await tasks.discard(fourth!);
     expect(await threadOf(thread_id)).toMatchObject({ head_task_id: third });
     const fifth = await turn({ thread_id });
     expect((await chainOf(thread_id)).at(-1)).toEqual([3, fifth, third]);
@@ -194,7 +194,7 @@ describe('a turn that is withdrawn', () => {
   it('takes the thread with it that it began', async () => {
     const { begin, tasks } = await conversations();
     const thread_id = await begin();
-    expect(await tasks.discard(thread_id, new Date())).toBeNull();
+    expect(await tasks.discard(thread_id)).toBeNull();
     expect(await threadOf(thread_id)).toBeNull();
   });
 
@@ -202,11 +202,11 @@ describe('a turn that is withdrawn', () => {
     const { begin, turn, tasks, workflow_id } = await conversations();
     const thread_id = await begin();
     const second = await turn({ thread_id });
-    expect(await tasks.discard(thread_id, new Date())).toBe(second);
+    expect(await tasks.discard(thread_id)).toBe(second);
     expect(await chainOf(thread_id)).toEqual([[1, second, null]]);
     const empty = await database.prisma.thread.create({ data: { id: randomUUID(), ...OWNER, workflow_id } });
     const only = await turn({ thread_id: empty.id });
-    await tasks.discard(only!, new Date());
+    await tasks.discard(only!);
     expect(await threadOf(empty.id)).toMatchObject({ head_task_id: null, active_task_id: null });
   });
 
@@ -214,7 +214,7 @@ describe('a turn that is withdrawn', () => {
     const { begin, turn, tasks } = await conversations();
     const thread_id = await begin();
     const second = await turn({ thread_id });
-    await tasks.discard(thread_id, new Date());
+    await tasks.discard(thread_id);
     await begin({ id: thread_id });
     expect(await chainOf(thread_id)).toEqual([
       [1, second, null],
@@ -228,8 +228,8 @@ describe('a turn that is withdrawn', () => {
     const thread_id = await begin();
     const [waits, urgent] = [await turn({ thread_id }), await turn({ thread_id, on_busy: 'interrupt' })];
     const withdrawn = await turn({ thread_id, on_busy: 'interrupt' });
-    await tasks.discard(withdrawn!, new Date());
-    expect(await tasks.discard(thread_id, new Date())).toBe(urgent);
+    await tasks.discard(withdrawn!);
+    expect(await tasks.discard(thread_id)).toBe(urgent);
     expect(await ran(thread_id)).toEqual([urgent, waits]);
   });
 
@@ -239,7 +239,7 @@ describe('a turn that is withdrawn', () => {
     const [second, third] = [await turn({ thread_id }), await turn({ thread_id })];
     const edited = await fork({ thread_id, source: { id: second!, follows: { task_id: thread_id, turn: 1 } } });
     expect(await threadOf(thread_id)).toMatchObject({ head_task_id: edited });
-    await tasks.discard(edited, new Date());
+    await tasks.discard(edited);
     expect(await threadOf(thread_id)).toMatchObject({ head_task_id: third, active_task_id: thread_id });
     const again = await fork({ thread_id, source: { id: third!, follows: { task_id: second!, turn: 2 } } });
     const after = await turn({ thread_id });
@@ -255,7 +255,7 @@ describe('a turn that is withdrawn', () => {
     const thread_id = await begin();
     await begun(thread_id);
     const second = await turn({ thread_id });
-    expect(await tasks.discard(thread_id, new Date())).toBeNull();
+    expect(await tasks.discard(thread_id)).toBeNull();
     expect(await chainOf(thread_id)).toEqual([
       [1, thread_id, null],
       [2, second, thread_id],
@@ -267,7 +267,7 @@ it('a task without a thread that is withdrawn while a turn runs leaves its workf
   const { begin, alone, tasks, workflow_id } = await conversations();
   await begun(await begin());
   const single = await alone();
-  expect(await tasks.discard(single!, new Date())).toBeNull();
+  expect(await tasks.discard(single!)).toBeNull();
   expect(await workflowOf(workflow_id)).toMatchObject({ active_task_id: null, status: 'active', task_count: 1 });
 });
 

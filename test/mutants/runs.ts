@@ -10,6 +10,15 @@ export default [
     tests: [{ file: 'test/api/settlement.test.ts', name: 'opens one delivery and returns it to everyone' }],
   },
   {
+    id: 'runs/refused-but-begun',
+    file: 'src/store/database/idempotency.sql.ts',
+    symbol: 'isLastClaim',
+    text: ' FOR SHARE',
+    replacement: '',
+    harm: 'A prompt runs although its sender was told that it is refused.',
+    tests: [{ file: 'test/api/lanes.test.ts', name: 'if that try claims it while' }],
+  },
+  {
     id: 'runs/order-of-acceptance',
     file: 'prisma/functions/first_in_lane.sql',
     text: 't.lane_number NULLS FIRST, t.id LIMIT 1',

@@ -104,19 +104,20 @@ it('a prompt that waits is accepted although the engine is lost right after its 
 it('a request whose first try may have made something keeps its id, however its repetitions fail', async () => {
   const { idempotency } = here.core.store;
   const claim = async (key: string) => (await idempotency.claim({ principal: 'test:1', key }, 'hash')) as any;
-  const fail = (key: string, error: Error, made: { repeated: boolean }) =>
+  const fail = (key: string, error: Error, made: { claim: number }) =>
     idempotency.failed({ principal: 'test:1', key }, error, made);
   const first = await claim('uncertain');
-  expect(first).toMatchObject({ kind: 'new', repeated: false });
+  expect(first).toMatchObject({ kind: 'new', claim: 1 });
   let latest = first;
   for (const error of [unavailable(), conflict('It is busy'), new Error('The database is lost'), unavailable()]) {
     await fail('uncertain', error, latest);
+    const { claim: before } = latest;
     latest = await claim('uncertain');
-    expect(latest).toEqual({ kind: 'new', reserved_id: first.reserved_id, repeated: true });
+    expect(latest).toEqual({ kind: 'new', reserved_id: first.reserved_id, claim: before + 1 });
   }
   const refused = await claim('refused');
   await fail('refused', conflict('It is busy'), refused);
-  expect(await claim('refused')).toMatchObject({ kind: 'new', repeated: false });
+  expect(await claim('refused')).toMatchObject({ kind: 'new', claim: 1 });
 });
 
 it('an answer is asked for again only once the record counts the attempt that pays for it', async () => {

@@ -17,6 +17,8 @@ interface FrontEndPlace {
   caller: Caller;
   /** The id of the turn that the command begins, if the request has reserved one. */
   task_id: string | undefined;
+  /** The claim of the request's Idempotency-Key; undefined: it has none. */
+  claim: number | undefined;
 }
 
 /** The turn whose answer the client gets, and the last event that it has of it. */
@@ -41,8 +43,9 @@ export function createFrontEndTurns(services: CompatServices) {
   const attachFiles = async ({ message: { files } }: Message, owner: string) =>
     attach(files.length > 0 ? (parseAttachments(files) as AskedFile[]) : [], owner);
 
-  const toSender = ({ caller: { key, login, access_token, service_key }, task_id }: FrontEndPlace) => ({
+  const toSender = ({ caller: { key, login, access_token, service_key }, task_id, claim }: FrontEndPlace) => ({
     task_id,
+    claim,
     owner: key,
     owner_login: login,
     access_token,

@@ -62,6 +62,8 @@ export interface RunOrder extends ToolChoices {
   client_tools?: ToolSpec[] | undefined;
   /** The id of the task; if a task with this id exists, that run is continued. */
   task_id?: string | undefined;
+  /** The claim of the request's Idempotency-Key; absent: it has none. */
+  claim?: number | undefined;
 }
 
 export type CompatTask = NonNullable<Awaited<ReturnType<Store['tasks']['find']>>>;
@@ -69,7 +71,7 @@ export type CompatTask = NonNullable<Awaited<ReturnType<Store['tasks']['find']>>
 /** Starts a run of `model`: the id of a workflow, or the name of an agent, which gets a workflow for this run only. */
 export async function startRun(
   services: CompatServices,
-  { model, task_id: reserved_id, files = [], place, ...asked }: RunOrder,
+  { model, task_id: reserved_id, claim, files = [], place, ...asked }: RunOrder,
   caller: Caller,
 ): Promise<CompatRun> {
   const existing_run = await findStartedRun(services, reserved_id);
@@ -87,6 +89,7 @@ export async function startRun(
     ...placed,
     ...(placed?.in_conversation ? { on_busy: 'reject' } : {}),
     task_id,
+    claim,
     workflow_id,
     owner,
     owner_login,

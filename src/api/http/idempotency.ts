@@ -1,15 +1,19 @@
 import { createHash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
-import { AppError, conflict } from '../../domain/errors.ts';
+import { AppError, conflict, keyBusy } from '../../domain/errors.ts';
 import type { IdempotencyStore } from '../../store/database/idempotency.ts';
+
+/** The number of a try among those of its request, if that has an Idempotency-Key. */
+export type ClaimNumber = number | undefined;
 
 /**
  * Runs a request once per Idempotency-Key; a repeated request gets the first reply. `work` must create its record under the
- * reserved id and look for that id first: if a server dies, `work` is called again with the same id.
+ * reserved id and look for that id first: if a server dies, `work` is called again with the same id and the next claim. The
+ * first server may only have stood still, so what begins a run must be written only while its claim is the last one.
  */
 export type Idempotency = (
   request: FastifyRequest,
-  work: (reserved_id?: string) => Promise<unknown>,
+  work: (reserved_id?: string, claim?: ClaimNumber) => Promise<unknown>,
 ) => Promise<{ value: unknown; replayed: boolean }>;
 
 const LONGEST_KEY = 255;
@@ -24,13 +28,9 @@ export function createIdempotency(store: IdempotencyStore): Idempotency {
     if (claim.kind === 'replay') return { value: claim.reply, replayed: true };
     if (claim.kind === 'mismatch')
       throw conflict('This Idempotency-Key was used for another request; use a new one', 'idempotency_key_reused');
-    if (claim.kind === 'busy')
-      throw conflict(
-        'The first request with this Idempotency-Key is still in progress; repeat it in a moment',
-        'idempotency_key_busy',
-      );
+    if (claim.kind === 'busy') throw keyBusy();
     try {
-      const value = await work(claim.reserved_id);
+      const value = await work(claim.reserved_id, claim.claim);
       const entry = await store.keep(place, value);
       return entry.kind === 'answered' ? { value: entry.reply, replayed: true } : { value, replayed: false };
     } catch (error) {

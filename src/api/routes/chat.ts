@@ -99,11 +99,12 @@ export function chatRoutes(api: Api, services: Services): void {
     async ({ params: { agent_id }, body: { message, session_id, tools }, once, warnings, signal }, caller) => {
       const session = session_id === undefined ? null : await getSession({ agent_id, session_id }, caller);
       const agent = session ? null : await getAgent(agent_id);
-      const { value: place } = await once(async (reserved_id): Promise<QuestionPlace | RefusedQuestion> => {
+      const { value: place } = await once(async (reserved_id, claim): Promise<QuestionPlace | RefusedQuestion> => {
         const asked_before = reserved_id ? await store.tasks.find(reserved_id) : null;
         if (asked_before) return toPlace({ ...asked_before, task_id: asked_before.id });
         const order = {
           task_id: reserved_id,
+          claim,
           workflow_id: session?.workflow_id ?? (await createRunWorkflow(store, agent!, { caller, remember: 'thread' })),
           thread_id: session?.id ?? 'new',
           owner: caller.key,

@@ -32,21 +32,20 @@ export function evaluationRoutes(api: Api, services: EvaluationServices): void {
     await getOwn(id, caller);
     return store.evaluations.list({ ...query, dataset_id: id });
   });
-  mount(api, evaluations.create, async ({ params: { id }, body, reserved_id, warn }, caller) => {
-    const requested_at = new Date();
+  mount(api, evaluations.create, async ({ params: { id }, body, reserved_id, claim, warn }, caller) => {
     await getOwn(id, caller);
     const evaluation = await createOnce(reserved_id, store.evaluations.find, async () => {
       const { warnings, ...order } = await buildEvaluation(services, { ...body, dataset_id: id, id: reserved_id }, caller);
       warn(...warnings);
       warn(...(await listGraderWarnings(store, body.graders, caller)));
       if (body.definition_hash === undefined) await store.versions.note(body.workflow_id, caller, 'run');
-      return store.evaluations.create(order);
+      return store.evaluations.create({ ...order, claim });
     });
     try {
       await engine.start({ id: evaluation.id, owner: caller.key });
     } catch (error) {
       // The engine may have received the evaluation although its answer was lost.
-      if (await store.evaluations.discard(evaluation.id, requested_at)) throw error;
+      if (await store.evaluations.discard(evaluation.id, claim)) throw error;
     }
     return evaluation;
   });

@@ -27,7 +27,7 @@ const REPLAYED_MS = 5 * 60_000;
 
 interface Sent {
   params: { id: string };
-  once<T>(work: (reserved_id?: string) => Promise<T>): Promise<{ value: T }>;
+  once<T>(work: (reserved_id?: string, claim?: number) => Promise<T>): Promise<{ value: T }>;
 }
 
 export function frontEndRoutes(api: Api, services: CompatServices): void {
@@ -36,7 +36,7 @@ export function frontEndRoutes(api: Api, services: CompatServices): void {
   const turns = createFrontEndTurns(services);
 
   const carryOut = async (thread: Thread, command: FrontEndCommand, { once }: Sent, caller: Caller): Promise<AnsweringTurn> =>
-    (await once((task_id) => turns.carryOut(command, { thread, caller, task_id }))).value;
+    (await once((task_id, claim) => turns.carryOut(command, { thread, caller, task_id, claim }))).value;
 
   /** Returns what both projections need to know of a run. */
   async function loadPlace(run: CompatRun) {

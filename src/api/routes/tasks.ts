@@ -96,13 +96,13 @@ export function taskRoutes(api: Api, { store, engine, dispatch, buildBundle, fin
     return store.inspection.steps(id);
   });
   mount(api, runBundles.get, async ({ params: { id } }, caller) => buildBundle(await getOwn(id, caller), caller));
-  mount(api, tasks.fork, async ({ params: { id }, body, reserved_id: task_id, note }, caller) => {
+  mount(api, tasks.fork, async ({ params: { id }, body, reserved_id: task_id, claim, note }, caller) => {
     const source = await getOwn(id, caller);
     const { workflow_id } = source;
     refuseUnknownBuiltins(body.changes);
     const { key: owner, login: owner_login, access_token } = caller;
     const asker = { owner, owner_login, access_token, service_key_id: caller.service_key?.id };
-    const { warnings, ...new_fork } = await dispatch.fork({ ...body, source, task_id, workflow_id, ...asker });
+    const { warnings, ...new_fork } = await dispatch.fork({ ...body, source, task_id, claim, workflow_id, ...asker });
     note(...warnings.map((message) => ({ path: 'from_step', message })));
     const forked_from = { task_id: id, step: body.from_step, effects: body.effects };
     return { ...new_fork, stream_url: formatStreamUrl(new_fork), forked_from };

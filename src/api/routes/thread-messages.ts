@@ -46,11 +46,12 @@ export function threadMessageRoutes(api: Api, { store, attach, dispatch }: Servi
     throw conflict('The message goes from one run to another just now; try again in a moment', 'message_moving');
   };
 
-  mount(api, threadMessages.create, async ({ params: { id }, body, reserved_id, note }, caller) => {
+  mount(api, threadMessages.create, async ({ params: { id }, body, reserved_id, claim, note }, caller) => {
     const workflow_id = getHome(await getOwnThread(store)(id, caller));
     const { message, when_busy, metadata } = body;
     const sent = await dispatch.send({
       task_id: reserved_id,
+      claim,
       workflow_id,
       thread_id: id,
       owner: caller.key,

@@ -179,13 +179,14 @@ function skillRoutes(
 function runRoutes(api: Api, { store, attach, following, dispatch }: Services): void {
   const getOwn = getOwnWorkflow(store);
   const toFrames = createSharedFrames();
-  mount(api, workflows.prompt, async ({ params: { id }, body, reserved_id: task_id, note, warn }, caller) => {
+  mount(api, workflows.prompt, async ({ params: { id }, body, reserved_id: task_id, claim, note, warn }, caller) => {
     const { prompt = JSON.stringify(body.request), reasoning_effort, on_busy } = body;
     const { key: owner, login: owner_login, access_token } = caller;
     const workflow = await getOwn(id, caller);
     if (reasoning_effort) warn(...listEffortWarnings(await findModelUse(store, workflow), reasoning_effort));
     const order = {
       task_id,
+      claim,
       workflow_id: id,
       owner,
       owner_login,

@@ -4,10 +4,10 @@ import { Prisma, type PrismaClient } from '../../generated/prisma/client.ts';
 
 type Claim =
   /**
-   * The request has to be served, and its record created under this id. `repeated`: an earlier try with the same id may have
-   * created the record.
+   * The request has to be served, and its record created under this id. `claim` counts the tries: after the first one, an earlier
+   * try with the same id may have created the record, or may still be at work.
    */
-  | { kind: 'new'; reserved_id: string; repeated: boolean }
+  | { kind: 'new'; reserved_id: string; claim: number }
   /** The same request already has a reply. */
   | { kind: 'replay'; reply: unknown }
   /** The key belongs to another request. */
@@ -51,20 +51,20 @@ export function idempotencyStore(prisma: PrismaClient) {
       const reserved_id = uuid();
       const data = [{ principal, key, request_hash, reserved_id }];
       const { count } = await prisma.idempotencyKey.createMany({ data, skipDuplicates: true });
-      if (count === 1) return { kind: 'new', reserved_id, repeated: false };
+      if (count === 1) return { kind: 'new', reserved_id, claim: 1 };
       const entry = await prisma.idempotencyKey.findUnique({ where: where({ principal, key }) });
       if (entry && entry.request_hash !== request_hash) return { kind: 'mismatch' };
       if (!entry || isWithdrawn(entry.reply)) return { kind: 'busy' };
       if (entry.reply !== null) return { kind: 'replay', reply: entry.reply };
       // A time further ahead was written before the clock was set back.
       const lost = { OR: [{ created_at: { lt: new Date(now - LOST_MS) } }, { created_at: { gt: new Date(now + LOST_MS) } }] };
-      const unchanged_entry = { principal, key, created_at: entry.created_at };
-      const claim = await prisma.idempotencyKey.updateMany({
+      const unchanged_entry = { principal, key, claims: entry.claims, created_at: entry.created_at };
+      const claimed = await prisma.idempotencyKey.updateMany({
         where: { ...unchanged_entry, ...lost },
-        data: { created_at: new Date(now) },
+        data: { created_at: new Date(now), claims: { increment: 1 } },
       });
-      return claim.count === 1 && entry.reserved_id
-        ? { kind: 'new', reserved_id: entry.reserved_id, repeated: true }
+      return claimed.count === 1 && entry.reserved_id
+        ? { kind: 'new', reserved_id: entry.reserved_id, claim: entry.claims + 1 }
         : { kind: 'busy' };
     },
     /** Returns the id reserved for the request's record; null if the key is unused. */
@@ -86,14 +86,16 @@ export function idempotencyStore(prisma: PrismaClient) {
     },
     /**
      * Lets a failed request be repeated with its key. If the first try was refused, it created nothing, so its key is deleted.
-     * Otherwise the record may exist, so a repetition continues under the same id.
+     * Otherwise the record may exist, so a repetition continues under the same id. Does nothing for a try that another one has
+     * overtaken.
      */
-    async failed(key: KeyOf, error: unknown, { repeated }: { repeated: boolean }): Promise<void> {
-      if (!repeated && error instanceof AppError && !UNCERTAIN.includes(error.kind))
-        await prisma.idempotencyKey.deleteMany({ where: buildUnansweredFilter(key) });
+    async failed(key: KeyOf, error: unknown, { claim: claims }: { claim: number }): Promise<void> {
+      const where = { ...buildUnansweredFilter(key), claims };
+      if (claims === 1 && error instanceof AppError && !UNCERTAIN.includes(error.kind))
+        await prisma.idempotencyKey.deleteMany({ where });
       else
         await prisma.idempotencyKey.updateMany({
-          where: buildUnansweredFilter(key),
+          where,
           data: { created_at: new Date(Date.now() - LOST_MS - 1) },
         });
     },

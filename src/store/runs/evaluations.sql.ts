@@ -1,3 +1,4 @@
+import { isLastClaim } from '../database/idempotency.sql.ts';
 import { statement } from '../database/statement.ts';
 
 /** Returns the tool calls of a run whose results a tool returned, in order, without stubs, refusals and unknown outcomes. */
@@ -34,6 +35,22 @@ export const lockDataset = statement(
   'lock_dataset',
   ['dataset_id'],
   `SELECT id FROM datasets WHERE id = :dataset_id FOR NO KEY UPDATE`,
+);
+
+/** Returns whether :claim is the last one of the request that creates an evaluation, and locks its key. */
+export const claimEvaluation = statement('claim_evaluation', ['id', 'claim'], `SELECT ${isLastClaim(':id::uuid')} AS is_current`);
+
+/**
+ * Deletes an evaluation that has not begun. Its request's key is locked first: a try with a later claim may have been accepted, and one
+ * that claims it now finds that the evaluation is gone.
+ */
+export const discardEvaluation = statement(
+  'discard_evaluation',
+  ['id', 'claim'],
+  `WITH request AS MATERIALIZED (SELECT claims, reply FROM idempotency_keys WHERE reserved_id = :id FOR SHARE)
+    DELETE FROM evaluations WHERE id = :id
+      AND NOT EXISTS (SELECT FROM request WHERE claims > :claim::int OR reply IS NOT NULL)
+      AND NOT EXISTS (SELECT FROM evaluation_results WHERE evaluation_id = :id AND status <> 'pending') RETURNING id`,
 );
 
 export const createEvaluation = statement(

@@ -8,9 +8,9 @@ import type {
   Grader,
 } from '../../contracts/evaluations.ts';
 import type { Definition } from '../../domain/definition.ts';
-import { conflict } from '../../domain/errors.ts';
+import { conflict, keyBusy } from '../../domain/errors.ts';
 import type { GradingOutcome } from '../../domain/judging.ts';
-import { Prisma, type Evaluation as Row } from '../../generated/prisma/client.ts';
+import type { Prisma, Evaluation as Row } from '../../generated/prisma/client.ts';
 import { type Database, inTransaction, row, rows } from '../database/database.ts';
 import { listPage, type Paging, wireAs } from '../database/page.ts';
 import { hashDefinition } from '../resources/definitions.ts';
@@ -23,6 +23,8 @@ const context = (id: string) => `evaluation-token:${id}`;
 interface NewEvaluation extends Omit<EvaluationValues, 'definition_hash'> {
   /** The id, if one was reserved for the request. */
   id?: string | undefined;
+  /** The claim of the request's Idempotency-Key; absent: it has none. Only the last claim writes the evaluation. */
+  claim?: number | null | undefined;
   dataset_id: string;
   version: Version;
   created_by: string;
@@ -122,6 +124,7 @@ export function evaluationStore({ pool, prisma, keys, snapshot }: Parts) {
     /** Writes an evaluation with an open result for each item. */
     async create({
       id = uuid(),
+      claim = null,
       access_token,
       graders,
       baseline_id,
@@ -138,6 +141,8 @@ export function evaluationStore({ pool, prisma, keys, snapshot }: Parts) {
       const columns = { ...values, ...pinned_columns, id, baseline_id: baseline_id ?? null, graders: JSON.stringify(graders) };
       const evaluation = await inTransaction(pool, async (on) => {
         await row(on, sql.lockDataset({ dataset_id: values.dataset_id }));
+        const request = await row<{ is_current: boolean }>(on, sql.claimEvaluation({ id, claim }));
+        if (!request?.is_current) throw keyBusy();
         return row(
           on,
           sql.createEvaluation({
@@ -151,15 +156,11 @@ export function evaluationStore({ pool, prisma, keys, snapshot }: Parts) {
       return toEvaluation(await table.findUniqueOrThrow({ where: { id } }));
     },
     /**
-     * Removes an evaluation that has not begun. Returns false if it has, or if its request was repeated since, or has a reply: a
-     * repetition may have been accepted.
+     * Removes an evaluation that has not begun. Returns false if it has, or if its request was claimed again, or has a reply: another
+     * try may have been accepted.
      */
-    async discard(id: string, requested_at: Date): Promise<boolean> {
-      const is_accepted = { reply: { not: Prisma.DbNull } };
-      const repeat_filter = { reserved_id: id, OR: [{ created_at: { gt: requested_at } }, is_accepted] };
-      if ((await prisma.idempotencyKey.count({ where: repeat_filter })) > 0) return false;
-      return (await table.deleteMany({ where: { id, results: { every: { status: 'pending' } } } })).count > 0;
-    },
+    discard: async (id: string, claim?: number): Promise<boolean> =>
+      (await row(pool, sql.discardEvaluation({ id, claim: claim ?? null }))) !== undefined,
     /** Lists the evaluations that should have an execution. */
     running: () =>
       table.findMany({ where: { status: 'running' }, select: { id: true, created_by: true }, orderBy: { id: 'asc' } }),

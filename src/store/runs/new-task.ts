@@ -20,6 +20,8 @@ export interface TurnPlace {
 
 export interface NewTask {
   task_id: string;
+  /** The claim of its request's Idempotency-Key with which it is written; absent: it has no key. Only the last claim writes it. */
+  claim?: number | undefined;
   workflow_id: string;
   owner: string;
   owner_login: string;

@@ -17,8 +17,13 @@ export function buildPrepare({ task_id, seed: from, evaluated, attachments = [] 
   };
 }
 
-/** The result of creating a task. If `holder` is null, nothing was written: its owner has too many tasks. */
-export type WrittenTask = { holder: string; last: number } | { holder: null; last: null };
+/**
+ * The result of creating a task. If `holder` is null, nothing was written: another try of its request has overtaken this one, or its
+ * owner has too many tasks.
+ */
+export type WrittenTask =
+  | { holder: string; last: number; is_overtaken: false }
+  | { holder: null; last: null; is_overtaken: boolean };
 
 interface Written {
   prepare: Prepare;

@@ -1,3 +1,4 @@
+import { isLastClaim } from '../database/idempotency.sql.ts';
 import { hasRun, statement } from '../database/statement.ts';
 import { LIVE } from './runs.sql.ts';
 
@@ -23,19 +24,20 @@ const BUSY_WITH =
  * one that follows it waits until it has ended.
  * If the owner has :most_open tasks that have not ended, nothing is written, and the row names no holder.
  * With on_busy steer it is written only if nobody holds the lane, or the holder is being stopped. If it was sent as a message, its receipt is
- * written with it.
+ * written with it. Nothing is written if :claim is not the last one of its request: another try may have been refused, or accepted, meanwhile.
  *
  * A version is new as of the start of the statement: two first runs at once record one, and the other's number is not given to any. The
  * changed definition of a fork, or of a request with its own output schema, is a trial, not a version.
  */
 export const createTask = statement(
   'create_task',
-  ['task', 'receipt', 'new_thread', 'definition', 'config', 'version_id', 'is_trial', 'due_at', 'most_open', 'events'],
+  ['task', 'receipt', 'new_thread', 'definition', 'config', 'version_id', 'is_trial', 'due_at', 'most_open', 'events', 'claim'],
   `WITH given AS MATERIALIZED (
       SELECT *, thread_id IS NULL AND NOT beside_lane AS in_workflows_lane FROM jsonb_populate_record(NULL::tasks, '{"beside_lane": false}'::jsonb || :task::jsonb)),
     room AS (
       SELECT :most_open::int IS NULL OR count(*) < :most_open AS is_left
       FROM (SELECT 1 FROM tasks WHERE owner = (SELECT owner FROM given) AND status IN (${LIVE}) LIMIT :most_open) open),
+    request AS MATERIALIZED (SELECT ${isLastClaim('given.id')} AS is_current FROM given),
     known AS (
       SELECT FROM workflow_versions v, given WHERE v.workflow_id = given.workflow_id AND v.definition_hash = given.definition_hash),
     thread AS MATERIALIZED (
@@ -58,7 +60,7 @@ export const createTask = statement(
         AND (given.on_busy NOT IN ('reject', 'steer') OR given.beside_lane OR ${BUSY_WITH} IS NULL
           OR given.on_busy = 'steer' AND EXISTS (SELECT 1 FROM tasks s WHERE s.halt_requested AND s.id = ${BUSY_WITH}))
         AND (given.thread_id IS NULL OR :new_thread::jsonb IS NOT NULL OR EXISTS (SELECT FROM thread))
-        AND NOT EXISTS (SELECT 1 FROM tasks WHERE id = given.id) AND (SELECT is_left FROM room)
+        AND NOT EXISTS (SELECT 1 FROM tasks WHERE id = given.id) AND (SELECT is_left FROM room) AND (SELECT is_current FROM request)
       RETURNING w.active_task_id, w.accepted_tasks, w.single_use, w.version_count),
     follows AS MATERIALIZED (
       SELECT CASE WHEN given.on_busy = 'interrupt' AND NOT given.beside_lane
@@ -105,8 +107,8 @@ export const createTask = statement(
       SELECT given.id, given.thread_id, given.workflow_id, given.owner, given.owner_login, given.id, 'started', :receipt::jsonb ->> 'when_busy',
         :receipt::jsonb -> 'metadata', :receipt::jsonb ->> 'content', lane.accepted_tasks, given.created_at, given.created_at
       FROM given, lane WHERE :receipt::jsonb IS NOT NULL)
-    SELECT holder, append_events(task.workflow_id, task.id, :events) AS last FROM lane, task
-    UNION ALL SELECT NULL, NULL FROM room WHERE NOT is_left`,
+    SELECT holder, append_events(task.workflow_id, task.id, :events) AS last, false AS is_overtaken FROM lane, task
+    UNION ALL SELECT NULL, NULL, NOT is_current FROM room, request WHERE NOT (is_left AND is_current)`,
 );
 
 export const createdTask = statement(
@@ -131,8 +133,8 @@ export const ownerOfTask = statement(
 
 export const discardTask = statement(
   'discard_task',
-  ['task_id', 'since'],
-  'SELECT discard_task(:task_id, :since::timestamptz) AS holder',
+  ['task_id', 'claim'],
+  'SELECT discard_task(:task_id, :claim::int) AS holder',
 );
 
 export const settleLanes = statement('settle_lanes', [], `SELECT settle_lanes() AS freed`);

@@ -2,6 +2,7 @@ import type pg from 'pg';
 import { v7 as uuid } from 'uuid';
 import type { BudgetLimits } from '../../domain/budget.ts';
 import type { ContinuityDecision, PlaceOnRecord } from '../../domain/continuity.ts';
+import { keyBusy } from '../../domain/errors.ts';
 import type { TodoItem } from '../../domain/progress.ts';
 import { TERMINAL_STATUSES } from '../../domain/statuses.ts';
 import { toThreadTitle } from '../../domain/thread.ts';
@@ -104,19 +105,26 @@ export function taskStore({
   return {
     /**
      * Writes a pending task, once. Returns null if the workflow is inactive, deleted, or busy with `reject` as its policy; `full`
-     * if its owner has as many tasks that have not ended as `most_open`.
+     * if its owner has as many tasks that have not ended as `most_open`. Throws `idempotency_key_busy` if another try of its
+     * request has overtaken this one.
      */
     async create(task: NewTask, most_open: number | null = null): Promise<CreatedTask | typeof FULL | null> {
       const { task_id } = task;
       const created_at = new Date();
       const events = openingEvents(task, created_at.toISOString());
-      const values = { ...toTaskValues(task, { created_at, keys }), events: JSON.stringify(events), most_open };
+      const values = {
+        ...toTaskValues(task, { created_at, keys }),
+        events: JSON.stringify(events),
+        most_open,
+        claim: task.claim ?? null,
+      };
       const write = (on: Queryable) => row<WrittenTask>(on, sql.createTask(values));
       const prepare = buildPrepare(task);
       const attempt = () => (prepare ? inTransaction(pool, (on) => writeAndPrepare(on, { prepare, write })) : write(pool));
       const created = await withDefinition(attempt);
       if (!created?.holder) {
         const before = await row<CreatedTask>(pool, sql.createdTask({ task_id, workflow_id: task.workflow_id }));
+        if (!before && created?.is_overtaken) throw keyBusy();
         return before ?? (created ? FULL : null);
       }
       publish(task.workflow_id, task_id, { events, last: created.last });
@@ -162,9 +170,9 @@ export function taskStore({
       return (await row(pool, setTaskBudget({ task_id, budget: budget && JSON.stringify(budget) }))) !== undefined;
     },
 
-    /** Removes a task that never reached the engine, unless its request was repeated since. Returns the task that now holds the lane. */
-    async discard(task_id: string, requested_at: Date): Promise<string | null> {
-      const query = sql.discardTask({ task_id, since: requested_at.toISOString() });
+    /** Removes a task that never reached the engine, unless its request was claimed again. Returns the task that now holds the lane. */
+    async discard(task_id: string, claim?: number): Promise<string | null> {
+      const query = sql.discardTask({ task_id, claim: claim ?? null });
       return (await row<{ holder: string | null }>(pool, query))?.holder ?? null;
     },
 

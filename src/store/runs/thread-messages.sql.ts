@@ -1,4 +1,5 @@
 import { STOPPED_UNBEGUN } from '../../domain/receipts.ts';
+import { isLastClaim } from '../database/idempotency.sql.ts';
 import { statement } from '../database/statement.ts';
 import { LIVE } from './runs.sql.ts';
 
@@ -60,12 +61,13 @@ export const laneHolder = statement(
 );
 
 /**
- * Writes a message for the task that holds its lane, unless another task holds it now, or this one is being stopped. The task is locked, so
+ * Writes a message for the task that holds its lane, unless another task holds it now, or this one is being stopped, or :claim is not the
+ * last one of its request. The task is locked, so
  * that either its last step finds the message, or the message finds that the task has ended.
  */
 export const steerMessage = statement(
   'steer_message',
-  ['message', 'events'],
+  ['message', 'events', 'claim'],
   `WITH given AS MATERIALIZED (SELECT * FROM jsonb_populate_record(NULL::thread_messages, :message::jsonb)),
     thread AS MATERIALIZED (
       SELECT h.active_task_id, h.head_task_id, h.accepted_tasks FROM threads h, given WHERE h.id = given.thread_id FOR NO KEY UPDATE OF h),
@@ -76,7 +78,7 @@ export const steerMessage = statement(
       SELECT ${READER} AS active_task_id, accepted_tasks FROM thread h UNION ALL SELECT active_task_id, accepted_tasks FROM home),
     held AS MATERIALIZED (
       SELECT t.id, lane.accepted_tasks + 1 AS number FROM lane JOIN tasks t ON t.id = lane.active_task_id, given
-      WHERE t.id = given.task_id AND t.status IN (${LIVE}) AND NOT t.halt_requested FOR NO KEY UPDATE OF t),
+      WHERE t.id = given.task_id AND t.status IN (${LIVE}) AND NOT t.halt_requested AND ${isLastClaim('given.id')} FOR NO KEY UPDATE OF t),
     message AS (
       INSERT INTO thread_messages (${NEW_MESSAGE.join(', ')}, state, number)
       SELECT ${NEW_MESSAGE.map((column) => `given.${column}`).join(', ')}, 'pending', held.number FROM given, held

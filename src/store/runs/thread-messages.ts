@@ -15,6 +15,8 @@ import * as sql from './thread-messages.sql.ts';
 /** A message for a run that works. */
 interface NewSteer {
   id: string;
+  /** The claim of its request's Idempotency-Key; absent: it has none. */
+  claim?: number | null | undefined;
   /** The task that held the lane when the message was checked. */
   task_id: string;
   workflow_id: string;
@@ -78,13 +80,13 @@ export function threadMessageStore({ pool, keys, publish = () => {} }: Stores) {
     isHandedOver: async (task_id: string): Promise<boolean> => (await row(pool, sql.handedOver({ task_id }))) !== undefined,
     /** Returns the task that holds the lane of a thread, or of a workflow; undefined if none does, or it is being stopped. */
     findHolder: (lane: { thread_id: string | null; workflow_id: string }) => row<LaneHolder>(pool, sql.laneHolder(lane)),
-    /** Writes a message for the task that holds the lane. Returns false if another one holds it now, or none. */
-    async steer(steer: NewSteer): Promise<boolean> {
+    /** Writes a message for the task that holds the lane. Returns false if another one holds it now, or none, or its claim is overtaken. */
+    async steer({ claim = null, ...steer }: NewSteer): Promise<boolean> {
       const { id, task_id, workflow_id, message } = steer;
       const at = new Date();
       const { log } = createTaskEvents(task_id, () => at.toISOString());
       const events = [log('message_waiting', storable([...message].slice(0, EXCERPT).join('')), { message_id: id })];
-      const values = { message: JSON.stringify(toRow(steer, { at, keys })), events: JSON.stringify(events) };
+      const values = { message: JSON.stringify(toRow(steer, { at, keys })), events: JSON.stringify(events), claim };
       const written = await row<{ last: number }>(pool, sql.steerMessage(values)).catch(
         (error: { code?: string; detail?: string }) => {
           if (error.code !== FOREIGN_KEY) throw error;
@@ -109,7 +111,7 @@ export function threadMessageStore({ pool, keys, publish = () => {} }: Stores) {
 }
 
 function toRow(
-  { message, attachments, caller_token, ...steer }: NewSteer,
+  { message, attachments, caller_token, ...steer }: Omit<NewSteer, 'claim'>,
   { at, keys }: { at: Date; keys: KeyRing },
 ): Record<(typeof sql.NEW_MESSAGE)[number], unknown> {
   const caller = caller_token === null ? null : keys.seal(caller_token, callerContext(steer.id));

@@ -62,25 +62,24 @@ export function createDispatch({
   const { endSuperseded, ...queue } = laneQueue({ store, engine, settle });
 
   /**
-   * Removes a task. Returns false if its run has begun, or its request was repeated since. If the engine cannot start the next
-   * run in the lane now, the reconciler does.
+   * Removes a task. Returns false if its run has begun, or its request was claimed again. If the engine cannot start the next run
+   * in the lane now, the reconciler does.
    */
-  async function discard(task_id: string, requested_at: Date): Promise<boolean> {
-    const next = await store.tasks.discard(task_id, requested_at);
+  async function discard({ task_id, claim }: Pick<NewTask, 'task_id' | 'claim'>): Promise<boolean> {
+    const next = await store.tasks.discard(task_id, claim);
     if (next) await engine.proceed(next).catch(() => {});
     return !(await store.tasks.find(task_id));
   }
 
   /** Creates the task; null: the workflow refuses it. */
-  const create = (task: NewTask, requested_at: Date): Promise<CreatedTask | null> =>
-    admitTask(task.owner, (most_open) => writeTask(task, { most_open, since: requested_at }));
+  const create = (task: NewTask): Promise<CreatedTask | null> => admitTask(task.owner, (most_open) => writeTask(task, most_open));
 
-  async function writeTask(task: NewTask, { most_open, since }: { most_open: number; since: Date }) {
+  async function writeTask(task: NewTask, most_open: number) {
     try {
       return await store.tasks.create(task, most_open);
     } catch (error) {
       // The task may have been written nevertheless. If it cannot be removed now, the reconciler starts it.
-      if (findOutage(error)) await discard(task.task_id, since).catch(() => {});
+      if (findOutage(error)) await discard(task).catch(() => {});
       throw error;
     }
   }
@@ -100,7 +99,7 @@ export function createDispatch({
     } catch (error) {
       // The refusal states that nothing was started. If that is uncertain, the database's error is thrown instead. The answer of an
       // engine that did start it may be lost: then the prompt is accepted, or its repetition would be another run.
-      if (await discard(task_id, order.requested_at)) throw error;
+      if (await discard(order)) throw error;
     }
     // The prompt is accepted. The reconciler repeats a signal that is lost here.
     if (queued) await recheck(task_id).catch(() => {});
@@ -171,7 +170,7 @@ export function createDispatch({
     const { workflow, caps } = snapshot;
     const default_on_busy = workflow.on_busy === 'steer' ? 'enqueue' : workflow.on_busy;
     const task = newTask(order, { ...begins, on_busy: default_on_busy });
-    const created = await create(task, order.requested_at);
+    const created = await create(task);
     if (!created) throw refusal(workflow.status);
     await start(order, begins, created);
     const { task_id, created_at, holder } = created;
@@ -191,14 +190,12 @@ export function createDispatch({
     <O extends Pick<PromptOrder, 'task_id' | 'owner'>, T>(work: (order: TaskOrder<O>) => Promise<T>) =>
     (order: O): Promise<T> => {
       const { task_id = uuid(), owner } = order;
-      const task_order = { ...order, task_id, requested_at: new Date() };
-      return starts.inTurn({ task_id, owner, steps_here }, () => work(task_order));
+      return starts.inTurn({ task_id, owner, steps_here }, () => work({ ...order, task_id }));
     };
 
   /** Writes a task of an evaluation in a separate workflow, once, if `check` does not throw. */
   async function separate(order: SeparateOrder, begins: Begins, check: () => Promise<void>): Promise<Prepared> {
     const { task_id, owner, owner_login, evaluation_id } = order;
-    const requested_at = new Date();
     const { agent, workflow, settings } = begins.definition;
     const labels = toLabels({ ...order, trigger: EVALUATION }, begins.definition);
     const ready = { run: { task_id, queued: false, max_turns: settings.max_turns }, labels };
@@ -208,7 +205,7 @@ export function createDispatch({
     if (!(await store.workflows.find(task_id)))
       await store.workflows.create({ ...own, agent_id: agent.id, title: workflow.title });
     const task = newTask({ ...order, workflow_id: task_id, trigger: EVALUATION }, { ...begins, on_busy: 'reject' });
-    if (!(await create(task, requested_at))) throw refusal('active');
+    if (!(await create(task))) throw refusal('active');
     return ready;
   }
 

@@ -18,6 +18,8 @@ export interface GivenBefore {
 export interface PromptOrder extends AskedOfRun, Pick<NewTask, 'prompt_parts' | 'attachments' | 'receipt'> {
   /** The id of the task, if the request provides one. An existing task with this id counts as this one. */
   task_id?: string | undefined;
+  /** The claim of the request's Idempotency-Key; absent: it has none. A try that another one has overtaken writes nothing. */
+  claim?: number | undefined;
   workflow_id: string;
   owner: string;
   owner_login: string;
@@ -80,6 +82,7 @@ export function newTask(
   } = order;
   return {
     task_id,
+    claim: order.claim,
     workflow_id,
     prompt,
     prompt_parts: order.prompt_parts,

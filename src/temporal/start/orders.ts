@@ -48,8 +48,8 @@ export interface Accepted {
 /** The outcome of a message: a run that it has started, or the run that works and reads it at its next step. */
 export type Sent = { started: Accepted } | { steered: { id: string; task_id: string } };
 
-/** An order with the id of its task, and the time at which this try of its request began. */
-export type TaskOrder<O> = O & { task_id: string; requested_at: Date };
+/** An order with the id of its task. */
+export type TaskOrder<O> = O & { task_id: string };
 
 export interface Dispatch {
   /** Writes a task of the owner's workflow and starts its run. If the engine is unreachable, nothing is left behind. */

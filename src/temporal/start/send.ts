@@ -87,6 +87,7 @@ function toSteer(order: TaskOrder<PromptOrder>, { task_id, definition }: { task_
   const { owner, owner_login, workflow_id, prompt, attachments = [], receipt, service_key_id = null } = order;
   return {
     id: order.task_id,
+    claim: order.claim,
     task_id,
     workflow_id,
     thread_id: order.thread_id ?? null,

@@ -25,7 +25,7 @@ export function createMcpCalls(services: CompatServices) {
       if (claim.kind === 'replay') return claim.reply as CompatRun;
       if (claim.kind !== 'new') throw new AppError('conflict', 'This session has already used this request id; send a new id');
       try {
-        const run = await startRun(services, { ...order, task_id: claim.reserved_id }, caller);
+        const run = await startRun(services, { ...order, task_id: claim.reserved_id, claim: claim.claim }, caller);
         if ((await idempotency.keep(key, run)).kind === 'withdrawn') await services.dispatch.halt(run.task_id);
         return run;
       } catch (error) {

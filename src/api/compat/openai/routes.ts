@@ -117,12 +117,12 @@ async function startOrContinueRun(
   caller: Caller,
 ): Promise<CompatRun> {
   if (given.outputs.length > 0) return continueRun(services, given, caller);
-  const start = async (task_id?: string): Promise<CompatRun> => {
+  const start = async (task_id?: string, claim?: number): Promise<CompatRun> => {
     const existing_run = await findStartedRun(services, task_id);
     if (existing_run) return existing_run;
     const { order, files: placed_files } = await begin();
     const files = placed_files.map(({ file }) => file);
-    return withFilePaths(placed_files, () => startRun(services, { ...order, files, task_id }, caller));
+    return withFilePaths(placed_files, () => startRun(services, { ...order, files, task_id, claim }, caller));
   };
   return (await once(start)).value;
 }
