@@ -37,7 +37,7 @@ const lastLines = () =>
     .map(({ role, content }) => `${role}: ${content}`);
 
 describe('a message of an AG-UI client while a turn is in progress', () => {
-  it('with steer is read by the turn, whose stream goes on in the request, and stands where it was read', async () => {
+  it('with steer is read by the turn, whose stream continues in the request, and stands where it was read', async () => {
     const { thread_id, pages } = await newThread();
     const { promise, resolve: finish } = Promise.withResolvers<void>();
     const before = here.model.requests.length;
@@ -109,7 +109,7 @@ describe('an answer to an interrupt', () => {
     return { thread_id, pages, page, errors, answer, decide };
   }
 
-  it('that does not fit ends the run with an error which says why, and the page can answer again', async () => {
+  it('that does not fit ends the run with an error with its reason, and the page can answer again', async () => {
     const { thread_id, page, errors, decide } = await interrupted();
     await decide({});
     expect(errors).toEqual([['Send `approved`, which is true or false', 'invalid_message']]);

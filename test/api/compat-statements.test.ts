@@ -103,7 +103,7 @@ async function respondAfter(turns: number, way: keyof typeof WAYS, model: string
   const place = await continueAfter(turns, way, model);
   here.model.script(says('Three.'));
   sent = [];
-  const { id } = await alice.responses.create({ model, ...place, input: 'Go on.' });
+  const { id } = await alice.responses.create({ model, ...place, input: 'More.' });
   const asked = Object.groupBy(sent, ({ statement }) => statement);
   const counted = Object.entries(asked).map(([statement, all = []]) => [statement, all.map(({ rows }) => rows).sort()]);
   const [{ thread_turn }] = await here.sql(`SELECT thread_turn FROM tasks WHERE id = $1`, id.slice('resp_'.length));
@@ -128,6 +128,6 @@ describe.each(Object.keys(WAYS) as (keyof typeof WAYS)[])('a response that conti
         .at(-1)!
         .messages.slice(1)
         .map(({ content }) => content),
-    ).toEqual([summaryMessage('It counts.'), 'And on.', 'Two.', 'Go on.']);
+    ).toEqual([summaryMessage('It counts.'), 'And on.', 'Two.', 'More.']);
   }, 60_000);
 });

@@ -75,7 +75,7 @@ describe('a message of useChat while a turn is in progress', () => {
     expect(await turnsOf(thread_id)).toHaveLength(1);
   });
 
-  it('steers without asking for it, if the workflow says so', async () => {
+  it('steers without asking for it, if the workflow has that policy', async () => {
     const { thread_id, page, first, finish } = await busyPage({ workflow: { on_busy: 'steer' } });
     const steer = page.sendMessage({ text: 'In French.' });
     await until('it waits', async () => (await messagesOf(thread_id)).length === 2);
@@ -88,7 +88,7 @@ describe('a message of useChat while a turn is in progress', () => {
     ]);
   });
 
-  it('has an answer of its own, if the turn fails before it reads it', async () => {
+  it('has a separate answer, if the turn fails before it reads it', async () => {
     const { thread_id, page, receipts, first, finish } = await busyPage({}, () => fails(400, { message: 'refused' }));
     const steer = page.sendMessage({ text: 'In French.' }, { body: { when_busy: 'steer' } });
     await until('it waits', async () => (await messagesOf(thread_id)).length === 2);

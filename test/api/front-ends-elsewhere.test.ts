@@ -105,7 +105,7 @@ describe('when a server stops in the middle of an answer', () => {
   });
 
   // With a plain request: the library throws a second error, which nobody can catch, when its connection breaks.
-  it('the run of an AG-UI client breaks off without an end, and goes on when it connects to another server', async () => {
+  it('the run of an AG-UI client breaks off without an end, and continues when it connects to another server', async () => {
     const { pages, there, elsewhere } = await newThread();
     const finish = answerSlowly('One two.');
     const { body } = await fetch(`${there.url}/ag-ui`, {

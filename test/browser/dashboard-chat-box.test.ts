@@ -80,7 +80,7 @@ describeInBrowser('the box for the next message', () => {
   it('states why a picture alone, or a message to nobody, cannot be sent', async ({ page }) => {
     await page.route(/\/api\/threads\?/, (route) => route.fulfill({ json: [], headers: { 'x-total-count': '0' } }));
     await open(page, '/chat');
-    await say(page, 'To whom?');
+    await say(page, 'Who gets it?');
     await page.getByRole('status').getByText('Choose an agent or a workflow first').waitFor();
     await messageBox(page).fill('');
     await page.goto(`${here.url}/dashboard/chat?agent_id=${agent_id}`);

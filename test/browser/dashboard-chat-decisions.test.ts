@@ -27,7 +27,7 @@ beforeAll(async () => {
   server = await startHttpMcpServer('hotel', (mcp) => {
     mcp.registerTool('reserve', { description: 'Reserves a room' }, async (extra) => {
       const options = { timeout: 600_000, relatedRequestId: extra.requestId };
-      const answer = await mcp.server.elicitInput({ message: 'For whom, and how long?', requestedSchema: FORM }, options);
+      const answer = await mcp.server.elicitInput({ message: 'For which person, and how long?', requestedSchema: FORM }, options);
       return { content: [{ type: 'text', text: JSON.stringify(answer) }] };
     });
   });

@@ -44,7 +44,7 @@ async function holdTurns(page: Page): Promise<() => void> {
   return held.resolve;
 }
 
-describeInBrowser('a conversation that goes on', () => {
+describeInBrowser('a conversation that continues', () => {
   it('stays on the screen while its new turn is read, and shows the message once', async ({ page }) => {
     await twoTurns(page);
     const release = await holdTurns(page);

@@ -15,7 +15,7 @@ export default [
     symbol: 'isLastClaim',
     text: ' FOR SHARE',
     replacement: '',
-    harm: 'A prompt runs although its sender was told that it is refused.',
+    harm: 'A prompt runs although its sender got a refusal.',
     tests: [{ file: 'test/api/lanes.test.ts', name: 'if that try claims it while' }],
   },
   {
@@ -32,7 +32,7 @@ export default [
     text: ' AND waits_for(t.previous_task_id) IS NULL',
     replacement: '',
     harm: 'A turn begins while the fork that it follows still works, and reads half of it.',
-    tests: [{ file: 'test/api/beside-lane.test.ts', name: 'waits until it has ended' }],
+    tests: [{ file: 'test/api/next-to-lane.test.ts', name: 'waits until it has ended' }],
   },
   {
     id: 'runs/withdrawn-fork',

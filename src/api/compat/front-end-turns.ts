@@ -28,7 +28,7 @@ export interface AnsweringTurn {
   after: number;
   /** True if the command began the turn. */
   is_new: boolean;
-  /** The message of the command: the prompt of the turn, or one that waits for the turn to read it. Absent: it was no message. */
+  /** The message of the command: the prompt of the turn, or one that waits for the turn to read it. Absent: it was something else. */
   message_id?: string | undefined;
 }
 

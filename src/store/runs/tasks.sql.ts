@@ -16,7 +16,7 @@ export const HOLDER =
 
 /** The task for which a given one waits: of its branch, or of its lane. */
 const BUSY_WITH =
-  'CASE WHEN given.thread_id IS NULL THEN w.active_task_id ELSE coalesce(beside.holder, thread.active_task_id) END';
+  'CASE WHEN given.thread_id IS NULL THEN w.active_task_id ELSE coalesce(ahead.holder, thread.active_task_id) END';
 
 /**
  * Writes a pending task, whose row is `task`, and its lane, the workflow's counters and version with it. A task of a thread follows the last
@@ -43,7 +43,7 @@ export const createTask = statement(
     thread AS MATERIALIZED (
       SELECT h.active_task_id, h.head_task_id FROM threads h, given
       WHERE h.id = given.thread_id AND h.owner = given.owner FOR NO KEY UPDATE OF h),
-    beside AS MATERIALIZED (
+    ahead AS MATERIALIZED (
       SELECT coalesce(waits_for(CASE WHEN given.thread_turn IS NULL THEN thread.head_task_id ELSE given.previous_task_id END),
         CASE WHEN thread.active_task_id IS NULL AND given.on_busy <> 'interrupt' THEN lane_waits_for(given.thread_id) END) AS holder
       FROM given, thread WHERE NOT given.beside_lane),
@@ -55,7 +55,7 @@ export const createTask = statement(
         current_turn = CASE WHEN w.active_task_id IS NULL AND given.in_workflows_lane THEN 0 ELSE w.current_turn END,
         status = CASE WHEN w.active_task_id IS NULL AND given.in_workflows_lane THEN 'running' ELSE w.status END,
         version_count = w.version_count + CASE WHEN w.single_use OR :is_trial OR EXISTS (SELECT FROM known) THEN 0 ELSE 1 END
-      FROM given LEFT JOIN thread ON true LEFT JOIN beside ON true
+      FROM given LEFT JOIN thread ON true LEFT JOIN ahead ON true
       WHERE w.id = given.workflow_id AND w.status <> 'inactive'
         AND (given.on_busy NOT IN ('reject', 'steer') OR given.beside_lane OR ${BUSY_WITH} IS NULL
           OR given.on_busy = 'steer' AND EXISTS (SELECT 1 FROM tasks s WHERE s.halt_requested AND s.id = ${BUSY_WITH}))
@@ -67,13 +67,13 @@ export const createTask = statement(
         THEN put_before_waiting(given.id, thread.head_task_id, thread.active_task_id) ELSE thread.head_task_id END AS task_id
       FROM given, thread, home WHERE given.thread_turn IS NULL),
     joined AS (
-      UPDATE threads h SET active_task_id = CASE WHEN given.beside_lane OR beside.holder IS NOT NULL THEN h.active_task_id ELSE coalesce(h.active_task_id, given.id) END,
+      UPDATE threads h SET active_task_id = CASE WHEN given.beside_lane OR ahead.holder IS NOT NULL THEN h.active_task_id ELSE coalesce(h.active_task_id, given.id) END,
         accepted_tasks = h.accepted_tasks + 1,
         newest_interrupt = CASE WHEN given.on_busy = 'interrupt' AND NOT given.beside_lane THEN h.accepted_tasks + 1 ELSE h.newest_interrupt END,
         head_task_id = CASE WHEN given.thread_turn IS NULL AND follows.task_id IS DISTINCT FROM h.head_task_id THEN h.head_task_id ELSE given.id END,
         workflow_id = coalesce(h.workflow_id, given.workflow_id), updated_at = given.created_at
-      FROM given JOIN home ON true LEFT JOIN beside ON true LEFT JOIN follows ON true WHERE h.id = given.thread_id
-      RETURNING coalesce(h.active_task_id, beside.holder) AS active_task_id, h.accepted_tasks),
+      FROM given JOIN home ON true LEFT JOIN ahead ON true LEFT JOIN follows ON true WHERE h.id = given.thread_id
+      RETURNING coalesce(h.active_task_id, ahead.holder) AS active_task_id, h.accepted_tasks),
     begun AS (
       INSERT INTO threads (id, owner, owner_login, workflow_id, title, head_task_id, active_task_id, accepted_tasks, newest_interrupt,
         created_at, updated_at)

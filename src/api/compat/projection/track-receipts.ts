@@ -11,7 +11,7 @@ export interface ReceiptRules {
   sent?: { message_id: string; sent_as: string } | undefined;
 }
 
-/** Tracks what becomes of the messages that were sent to a run, and of the one that begins it. */
+/** Tracks the states of the messages that were sent to a run, and of the one that begins it. */
 export function createReceiptTracker({ task_id, is_message = false, sent }: ReceiptRules) {
   /** True until the outcome of the prompt is known. */
   let is_open = is_message;

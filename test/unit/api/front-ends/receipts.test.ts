@@ -60,7 +60,7 @@ describe('the stream of a run', () => {
     expect(await endOf(withdrawn(MESSAGE_ID))).toMatchObject({ message_id: MESSAGE_ID, state: 'withdrawn' });
   });
 
-  it('reports what became of its prompt, if that was sent as a message', async () => {
+  it('reports each state of its prompt, if that was sent as a message', async () => {
     const states = async (events: readonly NewEvent[]) => statesIn(await framesOf(events, { is_message: true }));
     const pending = ['pending', TASK_ID, null];
     expect(await states([...begins, ...HELLO, ...completes()])).toEqual([pending, ['started', TASK_ID, null]]);
