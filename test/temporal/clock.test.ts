@@ -61,10 +61,13 @@ describe('after the clock was set back by a day', () => {
     const { rates } = here.core.store;
     await rates.admit(id, 20);
     await sql(`UPDATE provider_rates SET next_at = next_at + interval '1 day' WHERE provider_id = $1`, id);
-    const asked = [await rates.admit(id, 20), await rates.admit(id, 20), await rates.admit(id, 20)];
-    expect(asked[0]).toBe(0);
-    // The table keeps milliseconds, so a second request within one may have to wait until it is over.
-    expect(asked[1]).toBeLessThanOrEqual(1);
+    // The table keeps milliseconds, so a request in the same one as the last may have to wait until it is over, and takes nothing.
+    const ask = async (): Promise<number> => {
+      const wait_ms = await rates.admit(id, 20);
+      return wait_ms === 1 ? ask() : wait_ms;
+    };
+    const asked = [await ask(), await ask(), await ask()];
+    expect(asked.slice(0, 2)).toEqual([0, 0]);
     expect(asked[2]).toBeGreaterThan(0);
     expect(asked[2]).toBeLessThanOrEqual(3_000);
   });

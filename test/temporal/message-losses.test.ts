@@ -118,11 +118,13 @@ it('each of many messages ends in one state and is read once, in order, while wo
     150_000,
   );
   expect(read.map(({ id }: any) => id).toSorted()).toEqual(sent.map(({ id }) => id).toSorted());
-  // What models were asked with is what the transcripts of the runs hold. A fork copies the messages of its source.
+  // What models were asked with is what the transcripts of the runs hold. A fork copies the messages of its source, which
+  // may be a fork as well, and adds its own.
   const transcripts = await here.sql(
     `SELECT m.task_id, m.content, t.forked_from IS NOT NULL AND CASE m.kind WHEN 'steer' THEN r.task_id <> m.task_id
-       ELSE t.fork_step > m.step + 1 OR t.fork_step = m.step + 1 AND m.position < 150000 END AS copied
+       ELSE t.fork_step > m.step + 1 OR t.fork_step = m.step + 1 AND m.content <> given.content END AS copied
      FROM task_messages m JOIN tasks t ON t.id = m.task_id LEFT JOIN thread_messages r ON r.id = (m.extra ->> 'message_id')::uuid
+       LEFT JOIN thread_messages given ON given.id = t.id
      WHERE t.thread_id = ANY ($1) AND m.kind IN ('prompt', 'steer')
      ORDER BY m.task_id, m.step, m.position`,
     threads,
