@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 
 /** How long requests in progress may take when the server stops. */
@@ -10,11 +11,20 @@ const SWEEP_MS = 50;
  */
 export function createClosingSignal(http: FastifyInstance): AbortSignal {
   const closing = new AbortController();
+  const connections = new Set<Socket>();
+  http.server.on('connection', (socket: Socket) => {
+    connections.add(socket);
+    socket.once('close', () => connections.delete(socket));
+  });
+  // Otherwise a connection would stay open for its client's next request, or for the first: clients and browsers open some ahead.
+  function closeUnused(): void {
+    http.server.closeIdleConnections();
+    for (const socket of connections) if (socket.bytesRead === 0) socket.destroy();
+  }
   http.addHook('preClose', async () => {
     closing.abort();
     const timer = setTimeout(() => http.server.closeAllConnections(), PATIENCE_MS);
-    // Otherwise an idle keep-alive connection would stay open for its client's next request.
-    const sweep = setInterval(() => http.server.closeIdleConnections(), SWEEP_MS);
+    const sweep = setInterval(closeUnused, SWEEP_MS);
     http.server.once('close', () => {
       clearTimeout(timer);
       clearInterval(sweep);
