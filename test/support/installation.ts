@@ -95,6 +95,9 @@ export async function startTestInstallation(options: InstallationOptions = {}): 
 
   async function stop(): Promise<void> {
     const faults = await listFaults(running, options);
+    // Otherwise a worker that stops waits for their steps. What a test has broken may stay broken.
+    if (options.worker !== false)
+      for (const { token } of Object.values(people)) await leaveNothing(clientOf(running.url, token)).catch(() => {});
     await running.resources.close();
     await model.stop();
     if (!options.env?.TEMPORAL_TASK_QUEUE) await leaveEngine(running.setting.config).catch(() => {});
