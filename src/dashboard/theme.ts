@@ -1,29 +1,14 @@
-import { type CSSVariablesResolver, createTheme, type MantineColorsTuple } from '@mantine/core';
+import { type CSSVariablesResolver, createTheme } from '@mantine/core';
+import { colors, primaryShade } from './ui/colors.ts';
 import { SteadyButton } from './ui/steady-button.tsx';
-
-/** The colour of what can be done: links, buttons, what is selected. */
-const accent: MantineColorsTuple = [
-  ...(['#f0f1fe', '#e1e3fc', '#c6caf9', '#a9aff6', '#868ef0', '#6d75e8'] as const),
-  ...(['#5a60dd', '#4549bf', '#393d9e', '#2d307b'] as const),
-];
-
-const gray: MantineColorsTuple = [
-  ...(['#f7f8fa', '#f0f1f5', '#e4e6ec', '#d6d9e2', '#c3c7d2', '#9aa0af'] as const),
-  ...(['#747b8b', '#565d6e', '#3a4050', '#191c24'] as const),
-];
-
-const dark: MantineColorsTuple = [
-  ...(['#e6e8ee', '#a9afbd', '#8b92a1', '#5d6473', '#3d4350', '#2a2e38'] as const),
-  ...(['#20242d', '#181b22', '#12141a', '#0c0e12'] as const),
-];
 
 /** Text runs in the direction of what is typed. The prop `dir` would set that of the box around the input. */
 const OWN_DIRECTION = { input: { dir: 'auto' } };
 
 export const theme = createTheme({
-  colors: { accent, gray, dark },
+  colors,
   primaryColor: 'accent',
-  primaryShade: { light: 7, dark: 6 },
+  primaryShade,
   defaultRadius: 'var(--radius-s)',
   focusRing: 'auto',
   respectReducedMotion: true,

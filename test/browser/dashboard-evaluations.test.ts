@@ -180,13 +180,14 @@ describeInBrowser('a dataset', () => {
 describeInBrowser('an evaluation', () => {
   it('is started by keyboard, shows its results, and names what regressed the next time', async ({ page }) => {
     const dataset = await evals.dataset(CAPITALS);
-    await here.workflow({ workflow: { title: 'Atlas' } });
+    const other = here.unique('Atlas');
+    await here.workflow({ workflow: { title: other } });
     here.model.always(answerByPrompt({ France: 'paris', Spain: 'Madrid', Italy: 'Milan' }));
     await signIn(page, `/datasets/${dataset}?tab=evaluations`);
     await page.getByText('No evaluations yet.').waitFor();
     await button(page, 'Start evaluation …').press('Enter');
-    await page.getByRole('combobox', { name: 'Workflow' }).fill('Atlas');
-    await page.getByRole('option', { name: 'Atlas' }).click();
+    await page.getByRole('combobox', { name: 'Workflow' }).fill(other);
+    await page.getByRole('option', { name: other }).click();
     await page.getByLabel('Version').selectOption('version 1, current');
     await page.getByRole('combobox', { name: 'Workflow' }).fill('Geog');
     await page.getByRole('option', { name: 'Geographer' }).waitFor();

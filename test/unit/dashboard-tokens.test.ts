@@ -1,8 +1,10 @@
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { colors, primaryShade } from '../../src/dashboard/ui/colors.ts';
 
-const CSS = readFileSync(resolve(import.meta.dirname, '../../src/dashboard/ui/tokens.css'), 'utf8');
+const DASHBOARD = resolve(import.meta.dirname, '../../src/dashboard');
+const CSS = readFileSync(resolve(DASHBOARD, 'ui/tokens.css'), 'utf8');
 
 /** The colours of each theme, by the name of their token. */
 const TOKENS = Object.fromEntries(
@@ -25,6 +27,16 @@ function contrastOf(one: string, other: string): number {
   return (higher + 0.05) / (lower + 0.05);
 }
 
+/** The colours of filled buttons, apart from the usual one. One that the theme does not define is Mantine's own. */
+const COLOURS_OF_BUTTONS = new Set(
+  globSync('**/*.tsx', { cwd: DASHBOARD })
+    .map((file) => readFileSync(resolve(DASHBOARD, file), 'utf8'))
+    .flatMap((source) => [...source.matchAll(/<(?:\w*Button|ActionIcon)\b(?<given>(?:=>|[^>])*)>/g)])
+    .map(({ groups }) => groups!.given!)
+    .filter((given) => !/\bvariant=/.test(given))
+    .flatMap((given) => /\bcolor="(\w+)"/.exec(given)?.[1] ?? []),
+);
+
 const STATES = ['good', 'bad', 'wait', 'busy', 'stopped', 'quiet'];
 const SERIES = ['1', '2', '3', '4', '5', '6', 'rest'].map((name) => `series-${name}`);
 const SURFACES = ['canvas', 'surface', 'surface-raised', 'surface-sunken', 'surface-hover'];
@@ -41,6 +53,13 @@ describe.each(['light', 'dark'] as const)('in the %s theme', (theme) => {
 
   it('white can be read on a filled button', () => {
     expect(contrastOf('#ffffff', TOKENS['accent-solid']![theme])).toBeGreaterThanOrEqual(4.5);
+  });
+
+  it.each([...COLOURS_OF_BUTTONS])('white can be read on a button in %s, also under the pointer', (colour) => {
+    const shades = (colors as Record<string, readonly string[]>)[colour] ?? [];
+    const place = primaryShade[theme];
+    for (const ground of [place, place + 1])
+      expect(contrastOf('#ffffff', shades[ground] ?? '#ffffff')).toBeGreaterThanOrEqual(4.5);
   });
 
   it.each([...STATES.map((state) => `${state}-solid`), ...SERIES])('a bar of %s is seen on a surface', (bar) => {
