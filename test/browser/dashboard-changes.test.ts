@@ -19,9 +19,9 @@ afterAll(() => here.stop());
 const SETTLED_MS = 1_500;
 
 describeInBrowser('the overview', () => {
-  it('asks the service at most twice a minute while nothing happens', async ({ page, context }) => {
+  it('asks the service at most twice a minute while nothing happens', async ({ page_apart: page }) => {
     // The service sends its comments in real time, so the page has to wait for them in real time, too.
-    await context.addInitScript('globalThis.realTimeout ??= AbortSignal.timeout.bind(AbortSignal)');
+    await page.context().addInitScript('globalThis.realTimeout ??= AbortSignal.timeout.bind(AbortSignal)');
     await page.clock.install();
     await page.addInitScript('AbortSignal.timeout = globalThis.realTimeout');
     await signInAsAlice(page, `${here.url}/dashboard/`);
@@ -77,7 +77,7 @@ describeInBrowser('a list', () => {
     await second.api.end('SIGTERM');
   }, 120_000);
 
-  it('is not followed in a hidden tab, and read again when the tab is seen', async ({ page }) => {
+  it('is not followed in a hidden tab, and read again when the tab is seen', async ({ page_apart: page }) => {
     await page.clock.install();
     await signInAsAlice(page, `${here.url}/dashboard/guardrails`);
     await page.getByRole('heading', { level: 1, name: 'Guardrails' }).waitFor();

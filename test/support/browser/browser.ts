@@ -23,6 +23,7 @@ const PATIENCE_MS = 20_000;
  * the same.
  */
 const DRAWN = 0.25;
+const CONTEXT = { viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce', deviceScaleFactor: DRAWN } as const;
 
 /**
  * The console errors, exceptions and failed requests of the page. Any that is not allowed fails the test. The answer that the service
@@ -36,7 +37,12 @@ export interface Troubles {
 
 interface Fixtures {
   $worker: { context: BrowserContext };
-  $test: { page: Page; troubles: Troubles };
+  $test: {
+    page: Page;
+    /** A page in a separate context, for a test that changes its clock or what each page begins with. */
+    page_apart: Page;
+    troubles: Troubles;
+  };
 }
 
 /** Groups tests that need a browser; they are skipped if there is none. */
@@ -48,8 +54,10 @@ export const it = test.extend<Fixtures>({
     // biome-ignore lint/correctness/noEmptyPattern: Vitest reads the names of fixtures from the pattern.
     async ({}, use) => {
       const browser = await chromium.launch({ executablePath: inject('chromium'), args: ARGS });
-      const context = { viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce' as const, deviceScaleFactor: DRAWN };
-      await use(await browser.newContext(context));
+      const context = await browser.newContext(CONTEXT);
+      context.addInitScript = refuseForAll;
+      context.clock.install = refuseForAll;
+      await use(context);
       await browser.close();
     },
     { scope: 'worker' },
@@ -62,11 +70,13 @@ export const it = test.extend<Fixtures>({
     const unexpected = seen.filter((trouble) => !allowed.some((pattern) => pattern.test(trouble)));
     if (unexpected.length > 0) throw new Error(`The page had troubles:\n${unexpected.join('\n')}`);
   },
+  page_apart: async ({ context, troubles }, use) => {
+    const own = await context.browser()!.newContext(CONTEXT);
+    await usePage(own, troubles, use);
+    await own.close();
+  },
   page: async ({ context, troubles }, use) => {
-    const page = await context.newPage();
-    page.setDefaultTimeout(PATIENCE_MS);
-    watch(page, troubles.seen);
-    await measurePage(page, () => use(page));
+    await usePage(context, troubles, use);
     for (const opened of context.pages()) {
       await opened.evaluate('localStorage.clear()').catch(NOTHING_STORED);
       await opened.close();
@@ -76,6 +86,18 @@ export const it = test.extend<Fixtures>({
     await context.clearCookies();
   },
 });
+
+async function refuseForAll(): Promise<never> {
+  throw new Error('All tests of a process share this context; take page_apart');
+}
+
+/** Opens a page whose troubles are watched. */
+async function usePage(context: BrowserContext, { seen }: Troubles, use: (page: Page) => Promise<void>): Promise<void> {
+  const page = await context.newPage();
+  page.setDefaultTimeout(PATIENCE_MS);
+  watch(page, seen);
+  await measurePage(page, () => use(page));
+}
 
 /** Writes what the page executed, if coverage is measured: also before it is left, because V8 then forgets it. */
 async function measurePage(page: Page, work: () => Promise<void>): Promise<void> {
