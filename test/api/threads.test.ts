@@ -128,9 +128,9 @@ describe('threads', () => {
 
   it('cannot be deleted while a turn is in progress; afterwards their turns and events go with them', async () => {
     const workflow_id = await rememberingWorkflow();
-    here.model.script(hangs('Wait'));
+    here.model.scriptPrompt('Wait?', hangs('Wait'));
     const { task_id, thread_id } = await here.alice.ok(
-      here.alice.post(`/api/workflows/${workflow_id}/prompt`, { prompt: 'x' }),
+      here.alice.post(`/api/workflows/${workflow_id}/prompt`, { prompt: 'Wait?' }),
       201,
     );
     const refused = await here.alice.del(`/api/threads/${thread_id}`);
