@@ -10,7 +10,8 @@ const globalSetup = ['test/coverage/collect-setup.ts', ENDS, 'test/support/harne
 export default defineConfig({
   test: {
     pool: 'forks',
-    maxWorkers: 2,
+    // On two cores: files mostly wait, in `rest` for what was lost to be noticed.
+    maxWorkers: 3,
     // Modules are loaded once for all files of a process, by Node as when the product runs.
     isolate: false,
     experimental: { viteModuleRunner: false, nodeLoader: false },
@@ -33,8 +34,8 @@ export default defineConfig({
           sequence: { groupOrder: 0 },
         },
       },
-      // `npm run test:all` runs them after those of `main`. They mostly wait, for what was lost to be noticed.
-      { extends: true, test: { name: 'rest', include: rest, globalSetup, maxWorkers: 3, sequence: { groupOrder: 1 } } },
+      // `npm run test:all` runs them after those of `main`.
+      { extends: true, test: { name: 'rest', include: rest, globalSetup, sequence: { groupOrder: 1 } } },
       // Too long for `npm test`, which leaves them out; `npm run accidents` and `npm run test:long` run them.
       { extends: true, test: { name: 'accidents', include: LONG, globalSetup, sequence: { groupOrder: 2 } } },
       // After all others: it starts its own servers and uses the whole machine.
