@@ -41,8 +41,7 @@ async function type(page: Page, changes: Record<string, string>): Promise<void> 
 const save = (page: Page) => button(page, 'Save changes').click();
 
 describeInBrowser('two who edit the same agent', () => {
-  it('get a warning if they changed the same field, and the second can load the newer state', async ({ page, troubles }) => {
-    troubles.allow(/412/);
+  it('get a warning if they changed the same field, and the second can load the newer state', async ({ page }) => {
     const { id, mine, theirs } = await twoPages(page);
     await type(mine, { Description: 'mine', 'System prompt': 'Be mine.' });
     await type(theirs, { Description: 'theirs' });
@@ -68,8 +67,7 @@ describeInBrowser('two who edit the same agent', () => {
 
   long(
     'can keep what they typed and overwrite the newer state',
-    async ({ page, troubles }) => {
-      troubles.allow(/412/);
+    async ({ page }) => {
       const { id, mine, theirs } = await twoPages(page);
       await type(mine, { Description: 'mine' });
       await type(theirs, { Description: 'theirs', 'System prompt': 'Be theirs.' });
@@ -93,8 +91,7 @@ describeInBrowser('two who edit the same agent', () => {
 
   long(
     'do not disturb each other in different fields',
-    async ({ page, troubles }) => {
-      troubles.allow(/412/);
+    async ({ page }) => {
       const { id, mine, theirs } = await twoPages(page);
       await type(mine, { 'System prompt': 'Be mine.' });
       await type(theirs, { Description: 'theirs' });
@@ -110,8 +107,7 @@ describeInBrowser('two who edit the same agent', () => {
 });
 
 describeInBrowser('the settings of a workflow', () => {
-  it('are saved even if the workflow has run since they were opened', async ({ page, troubles }) => {
-    troubles.allow(/412/);
+  it('are saved even if the workflow has run since they were opened', async ({ page }) => {
     const id = await here.workflow({ workflow: { title: 'before' } });
     await signInAsAlice(page, `${here.url}/dashboard/workflows/${id}?tab=settings`);
     await field(page, 'Title').fill('after');

@@ -128,11 +128,7 @@ describeInBrowser('a trial of the playground is saved', () => {
     await page.getByRole('group', { name: 'versions of this workflow' }).waitFor();
   }, 120_000);
 
-  it('over what is stored now: if someone changed the same field meanwhile, the difference is shown again', async ({
-    page,
-    troubles,
-  }) => {
-    troubles.allow(/412/);
+  it('over what is stored now: if someone changed the same field meanwhile, the difference is shown again', async ({ page }) => {
     const { task_id, agent_id } = await summed();
     await playground(page, task_id, 2);
     await field(page, 'System prompt').fill('Be brief.');

@@ -26,8 +26,8 @@ const DRAWN = 0.25;
 const CONTEXT = { viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce', deviceScaleFactor: DRAWN } as const;
 
 /**
- * The console errors, exceptions and failed requests of the page. Any that is not allowed fails the test. The answer that the service
- * is not ready is not among them.
+ * The console errors, exceptions and failed requests of the page. Any that is not allowed fails the test. The answers that the service
+ * is not ready, and that a record was changed meanwhile, are not among them.
  */
 export interface Troubles {
   seen: string[];
@@ -138,9 +138,15 @@ const NOTHING_STORED = () => {};
 const isNotReady = (url: string, trouble: string): boolean =>
   trouble.includes('status of 503') && URL.parse(url)?.pathname === health.ready.path;
 
+/**
+ * True for what Chromium logs about a save that met another change, which the service itself may have made: the form reads the record
+ * again, and then saves, or shows both.
+ */
+const isSavedAgain = (trouble: string): boolean => trouble.includes('status of 412');
+
 function watch(page: Page, seen: string[]): void {
   const note = (url: string, trouble: string) => {
-    if (!isNotReady(url, trouble)) seen.push(trouble);
+    if (!isNotReady(url, trouble) && !isSavedAgain(trouble)) seen.push(trouble);
   };
   page.on('console', (message) => {
     if (message.type() === 'error') note(message.location().url, `console: ${message.text()}`);
