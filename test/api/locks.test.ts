@@ -89,7 +89,16 @@ describe('what locks a thread and its workflow', () => {
   const task = { id: uuid(), workflow_id: WORKFLOW, owner: 'local:alice', owner_login: 'alice', prompt: 'p', ...agent };
   const lane = { thread_id: THREAD, beside_lane: false, on_busy: 'enqueue' };
   const row = { ...task, ...lane, definition_hash: 'h', trigger: 'prompt', created_at: new Date() };
-  const none = { receipt: null, new_thread: null, config: null, version_id: null, due_at: null, most_open: null, claim: null };
+  const none = {
+    receipt: null,
+    begins_thread: false,
+    title: null,
+    config: null,
+    version_id: null,
+    due_at: null,
+    most_open: null,
+    claim: null,
+  };
   const { note_restore: _, ...calls } = CALLS;
   const BOTH: Record<string, pg.QueryConfig> = {
     ...Object.fromEntries(Object.entries(calls).map(([name, text]) => [name, { text }])),

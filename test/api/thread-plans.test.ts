@@ -92,7 +92,7 @@ async function readsOf(query: pg.QueryConfig, before: string[] = []) {
 }
 
 /** The statement that accepts a task of the first workflow. */
-function accept(place_of_turn: object, new_thread: string | null = null) {
+function accept(place_of_turn: object, begins_thread = false) {
   const task = {
     ...{
       id: randomUUID(),
@@ -116,7 +116,8 @@ function accept(place_of_turn: object, new_thread: string | null = null) {
     ...{
       task: JSON.stringify({ ...task, ...place_of_turn }),
       receipt: null,
-      new_thread,
+      begins_thread,
+      title: 't',
       definition: '{}',
       config: null,
       version_id: randomUUID(),
@@ -127,7 +128,7 @@ function accept(place_of_turn: object, new_thread: string | null = null) {
 
 it.each([
   ['a task without a thread', () => accept({})],
-  ['the first turn of a thread', () => accept({ thread_id: randomUUID() }, '{"title": "t"}')],
+  ['the first turn of a thread', () => accept({ thread_id: randomUUID() }, true)],
   ['the next turn of a long thread', () => accept({ thread_id: LONG_THREAD })],
 ])('accepting %s reads no table as a whole, and few tasks', async (_, query) => {
   const { row, whole, found } = await readsOf(query());

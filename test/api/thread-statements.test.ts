@@ -206,8 +206,12 @@ describe('a turn that is withdrawn', () => {
     expect(await chainOf(thread_id)).toEqual([[1, second, null]]);
     const empty = await database.prisma.thread.create({ data: { id: randomUUID(), ...OWNER, workflow_id } });
     const only = await turn({ thread_id: empty.id });
+    expect(await threadOf(empty.id)).toMatchObject({ title: 'x' });
     await tasks.discard(only!);
-    expect(await threadOf(empty.id)).toMatchObject({ head_task_id: null, active_task_id: null });
+    expect(await threadOf(empty.id)).toMatchObject({ head_task_id: null, active_task_id: null, title: null });
+    await database.prisma.thread.update({ where: { id: empty.id }, data: { title: 'Order 4711' } });
+    await tasks.discard((await turn({ thread_id: empty.id }))!);
+    expect(await threadOf(empty.id)).toMatchObject({ head_task_id: null, title: 'Order 4711' });
   });
 
   it('continues the thread that it began if it is sent again and has a turn behind it', async () => {

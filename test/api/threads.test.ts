@@ -29,6 +29,29 @@ describe('threads', () => {
     expect((await here.alice.get(`/api/threads/${thread.id}`)).status).toBe(404);
   });
 
+  it('are named by their first message if they have no title, and again if it is taken from them', async () => {
+    const workflow_id = await rememberingWorkflow();
+    const { id, title } = await makeThread({ workflow_id });
+    expect(title).toBeNull();
+    const titleNow = async () => (await here.alice.ok(here.alice.get(`/api/threads/${id}`))).title;
+    for (const message of ['Where is order 4711?', 'And 4712?']) {
+      here.model.script(says('In Paris.'));
+      const sent = await here.alice.ok(here.alice.post(`/api/threads/${id}/messages`, { message }), 202);
+      await here.ended(sent.id);
+      expect(await titleNow()).toBe('Where is order 4711?');
+    }
+    await here.alice.ok(here.alice.put(`/api/threads/${id}`, { title: 'Paris' }));
+    expect(await titleNow()).toBe('Paris');
+    expect(await here.alice.ok(here.alice.put(`/api/threads/${id}`, { title: null }))).toMatchObject({
+      title: 'Where is order 4711?',
+    });
+    const named = await makeThread({ workflow_id, title: 'Mine' });
+    here.model.script(says('Yes.'));
+    const sent = await here.alice.ok(here.alice.post(`/api/threads/${named.id}/messages`, { message: 'Mine?' }), 202);
+    await here.ended(sent.id);
+    expect(await here.alice.ok(here.alice.get(`/api/threads/${named.id}`))).toMatchObject({ title: 'Mine' });
+  });
+
   it('with an agent have a separate workflow, in which their turns run', async () => {
     const agent_id = await here.agent({ provider_id: await providerOf(here.alice, openaiAt(here.model.url)) });
     const thread = await makeThread({ agent_id });

@@ -48,6 +48,8 @@ BEGIN
         (SELECT max(lane_number) FROM tasks WHERE thread_id = in_thread AND on_busy = 'interrupt' AND NOT beside_lane), 0)
       WHERE id = in_thread AND newest_interrupt > 0;
     PERFORM leave_branch(gone);
+    -- The thread may have been named by it.
+    UPDATE threads SET title = NULL WHERE id = in_thread AND head_task_id IS NULL AND starts_with(btrim(gone.prompt), title);
     IF gone.beside_lane AND holder IS NOT NULL THEN RETURN NULL; END IF;
     IF holder IS NULL OR holder = p_task THEN holder := next_in_lane(in_thread, p_task); END IF;
     UPDATE threads SET active_task_id = holder WHERE id = in_thread;

@@ -21,7 +21,7 @@ const BUSY_WITH =
 /**
  * Writes a pending task, whose row is `task`, and its lane, the workflow's counters and version with it. A task of a thread follows the last
  * turn of its branch in use, unless the row names its turn and the one before it; one that interrupts stands before those that wait. A task next to its lane takes no lane, and waits for none;
- * one that follows it waits until it has ended.
+ * one that follows it waits until it has ended. A thread without a title gets :title with its first turn.
  * If the owner has :most_open tasks that have not ended, nothing is written, and the row names no holder.
  * With on_busy steer it is written only if nobody holds the lane, or the holder is being stopped. If it was sent as a message, its receipt is
  * written with it. Nothing is written if :claim is not the last one of its request: another try may have been refused, or accepted, meanwhile.
@@ -31,7 +31,20 @@ const BUSY_WITH =
  */
 export const createTask = statement(
   'create_task',
-  ['task', 'receipt', 'new_thread', 'definition', 'config', 'version_id', 'is_trial', 'due_at', 'most_open', 'events', 'claim'],
+  [
+    'task',
+    'receipt',
+    'begins_thread',
+    'title',
+    'definition',
+    'config',
+    'version_id',
+    'is_trial',
+    'due_at',
+    'most_open',
+    'events',
+    'claim',
+  ],
   `WITH given AS MATERIALIZED (
       SELECT *, thread_id IS NULL AND NOT beside_lane AS in_workflows_lane FROM jsonb_populate_record(NULL::tasks, '{"beside_lane": false}'::jsonb || :task::jsonb)),
     room AS (
@@ -59,7 +72,7 @@ export const createTask = statement(
       WHERE w.id = given.workflow_id AND w.status <> 'inactive'
         AND (given.on_busy NOT IN ('reject', 'steer') OR given.beside_lane OR ${BUSY_WITH} IS NULL
           OR given.on_busy = 'steer' AND EXISTS (SELECT 1 FROM tasks s WHERE s.halt_requested AND s.id = ${BUSY_WITH}))
-        AND (given.thread_id IS NULL OR :new_thread::jsonb IS NOT NULL OR EXISTS (SELECT FROM thread))
+        AND (given.thread_id IS NULL OR :begins_thread::boolean OR EXISTS (SELECT FROM thread))
         AND NOT EXISTS (SELECT 1 FROM tasks WHERE id = given.id) AND (SELECT is_left FROM room) AND (SELECT is_current FROM request)
       RETURNING w.active_task_id, w.accepted_tasks, w.single_use, w.version_count),
     follows AS MATERIALIZED (
@@ -71,16 +84,17 @@ export const createTask = statement(
         accepted_tasks = h.accepted_tasks + 1,
         newest_interrupt = CASE WHEN given.on_busy = 'interrupt' AND NOT given.beside_lane THEN h.accepted_tasks + 1 ELSE h.newest_interrupt END,
         head_task_id = CASE WHEN given.thread_turn IS NULL AND follows.task_id IS DISTINCT FROM h.head_task_id THEN h.head_task_id ELSE given.id END,
-        workflow_id = coalesce(h.workflow_id, given.workflow_id), updated_at = given.created_at
+        workflow_id = coalesce(h.workflow_id, given.workflow_id), updated_at = given.created_at,
+        title = coalesce(h.title, CASE WHEN h.head_task_id IS NULL THEN :title END)
       FROM given JOIN home ON true LEFT JOIN ahead ON true LEFT JOIN follows ON true WHERE h.id = given.thread_id
       RETURNING coalesce(h.active_task_id, ahead.holder) AS active_task_id, h.accepted_tasks),
     begun AS (
       INSERT INTO threads (id, owner, owner_login, workflow_id, title, head_task_id, active_task_id, accepted_tasks, newest_interrupt,
         created_at, updated_at)
-      SELECT given.thread_id, given.owner, given.owner_login, given.workflow_id, :new_thread::jsonb ->> 'title', given.id,
+      SELECT given.thread_id, given.owner, given.owner_login, given.workflow_id, :title, given.id,
         CASE WHEN NOT given.beside_lane THEN given.id END, 1,
         CASE WHEN given.on_busy = 'interrupt' AND NOT given.beside_lane THEN 1 ELSE 0 END, given.created_at, given.created_at
-      FROM given, home WHERE :new_thread::jsonb IS NOT NULL AND NOT EXISTS (SELECT FROM thread) RETURNING active_task_id, accepted_tasks),
+      FROM given, home WHERE :begins_thread AND NOT EXISTS (SELECT FROM thread) RETURNING active_task_id, accepted_tasks),
     lane AS (
       SELECT CASE WHEN given.beside_lane THEN given.id WHEN given.thread_id IS NULL THEN home.active_task_id ELSE spot.active_task_id END AS holder,
         coalesce(spot.accepted_tasks, home.accepted_tasks) AS accepted_tasks, home.single_use, home.version_count

@@ -228,7 +228,8 @@ function toTaskValues(task: NewTask, { created_at, keys }: { created_at: Date; k
   return {
     task: JSON.stringify(toTaskRow(task, { definition_hash, created_at, keys })),
     receipt: task.receipt ? JSON.stringify(task.receipt) : null,
-    new_thread: task.place?.is_new ? JSON.stringify({ title: toThreadTitle(task.prompt) }) : null,
+    begins_thread: task.place?.is_new ?? false,
+    title: (task.place?.thread_id && toThreadTitle(task.prompt)) || null,
     definition: body,
     config: config && JSON.stringify(config),
     version_id: uuid(),

@@ -1,6 +1,7 @@
 import { v7 as uuid } from 'uuid';
 import type { Thread } from '../../contracts/threads.ts';
 import { conflict, unprocessable } from '../../domain/errors.ts';
+import { toThreadTitle } from '../../domain/thread.ts';
 import type { Prisma } from '../../generated/prisma/client.ts';
 import { type Database, inTransaction, onlyRow, row, rows } from '../database/database.ts';
 import { listPage, type Paging, wireAs } from '../database/page.ts';
@@ -38,6 +39,13 @@ type ThreadRow = Prisma.ThreadGetPayload<typeof WITH_AGENT>;
 
 /** Stores threads. The caller checks who may see them; tasks join them as they are created. */
 export function threadStore({ pool, prisma }: Pick<Database, 'pool' | 'prisma'>) {
+  /** Returns the title that a thread has if nobody gives it one; null: it has no message yet. */
+  async function findFirstTitle(thread_id: string): Promise<string | null> {
+    const where = { thread_id, thread_turn: 1 };
+    const first = await prisma.task.findFirst({ where, orderBy: { id: 'asc' }, select: { prompt: true } });
+    return (first && toThreadTitle(first.prompt)) || null;
+  }
+
   return {
     list({ owner, workflow_id, agent_id, pinned, q, ...paging }: ThreadFilter) {
       const where: Prisma.ThreadWhereInput = {
@@ -61,7 +69,8 @@ export function threadStore({ pool, prisma }: Pick<Database, 'pool' | 'prisma'>)
       if (head_task_id && (await prisma.task.count({ where: { id: head_task_id, thread_id: id } })) === 0)
         throw unprocessable([{ path: 'head_task_id', message: `No turn of this thread has the id ${head_task_id}` }]);
       const where = head_task_id ? { id, active_task_id: null } : { id };
-      const { count } = await prisma.thread.updateMany({ where, data: data as Prisma.ThreadUpdateInput });
+      const values = data.title === null ? { ...data, title: await findFirstTitle(id) } : data;
+      const { count } = await prisma.thread.updateMany({ where, data: values as Prisma.ThreadUpdateInput });
       if (count === 0 && head_task_id)
         throw conflict(
           'A turn of this thread is in progress or waits; halt it first, or wait until it has ended',
