@@ -26,6 +26,8 @@ export interface TerminalChat {
   /** The turn that is being shown. */
   turn: string | null;
   is_following: boolean;
+  /** True if the next turn that is shown is to stop at once: it was asked for, and not known yet, when the person stopped it. */
+  is_stopping: boolean;
   has_failed: boolean;
   /** Aborted when the person leaves. Turns continue. */
   leave: AbortSignal;
@@ -48,6 +50,7 @@ export function openConversation(beginning: Beginning, choice: Choice): Terminal
     shown: new Set(),
     turn: null,
     is_following: false,
+    is_stopping: false,
     has_failed: false,
   };
 }
@@ -74,6 +77,7 @@ export async function followTurns(conversation: TerminalChat): Promise<void> {
     }
   } finally {
     conversation.is_following = false;
+    conversation.is_stopping = false;
   }
 }
 
@@ -111,6 +115,7 @@ async function showTurn(conversation: TerminalChat, task_id: string): Promise<vo
   const { client, output, json, ask, open, read, shown, leave } = conversation;
   shown.add(task_id);
   conversation.turn = task_id;
+  if (conversation.is_stopping) void stopTurn(conversation);
   const show = json
     ? (event: TaskEvent) => output.write(`${JSON.stringify(event)}\n`)
     : createTurnPrinter({ output, task_id, asks: ask !== undefined });
@@ -140,8 +145,10 @@ type MessageEvent = Extract<TaskEvent, { type: 'message' }>;
 const findSteer = ({ type, data }: TaskEvent): MessageEvent['data'] | null =>
   type === 'message' && data.kind === 'steer' ? data : null;
 
-/** Asks the turn in progress to stop. A turn that has ended by itself meanwhile needs no stop. */
-export async function stopTurn({ client, output, turn, leave }: TerminalChat): Promise<void> {
+/** Asks the turn in progress to stop, or the next one if none is known yet. A turn that has ended by itself meanwhile needs no stop. */
+export async function stopTurn(conversation: TerminalChat): Promise<void> {
+  const { client, output, turn, leave } = conversation;
+  conversation.is_stopping = turn === null;
   if (turn === null) return;
   output.note('Stopping …');
   await client.tasks.stop(turn, { signal: leave }).catch((error: Error & { status?: number }) => {
