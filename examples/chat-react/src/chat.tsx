@@ -34,6 +34,7 @@ export function Chat({ url, headers, history }: Thread) {
     resume: true,
     sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
   });
+  const decide = (id: string, approved: boolean) => addToolApprovalResponse({ id, approved });
 
   return (
     <>
@@ -43,7 +44,7 @@ export function Chat({ url, headers, history }: Thread) {
             <strong>{message.role}</strong>
             {message.parts.map((part, index) => (
               // biome-ignore lint/suspicious/noArrayIndexKey: parts are only added at the end.
-              <Part key={index} part={part} decide={(id, approved) => addToolApprovalResponse({ id, approved })} />
+              <Part key={index} part={part} decide={decide} status={status} />
             ))}
           </li>
         ))}
@@ -71,10 +72,11 @@ export function Chat({ url, headers, history }: Thread) {
 
 interface PartView {
   part: UIMessage['parts'][number];
+  status: string;
   decide(id: string, approved: boolean): unknown;
 }
 
-function Part({ part, decide }: PartView) {
+function Part({ part, status, decide }: PartView) {
   if (part.type === 'text') return <p>{part.text}</p>;
   if (part.type === 'reasoning') return <details>{part.text}</details>;
   if (!isToolUIPart(part)) return null;
@@ -84,14 +86,15 @@ function Part({ part, decide }: PartView) {
         {getToolName(part)}({JSON.stringify(part.input)})
       </code>
       {part.state === 'approval-requested' && (
-        <>
+        // While a stream is read, useChat would keep the answer and not send it.
+        <fieldset disabled={status !== 'ready'}>
           <button type="button" onClick={() => decide(part.approval.id, true)}>
             Approve
           </button>
           <button type="button" onClick={() => decide(part.approval.id, false)}>
             Deny
           </button>
-        </>
+        </fieldset>
       )}
       {part.state === 'output-available' && <output>{JSON.stringify(part.output)}</output>}
       {part.state === 'output-error' && <output>{part.errorText}</output>}
