@@ -3,9 +3,6 @@ import type { FastifyRequest } from 'fastify';
 import { AppError, conflict, keyBusy } from '../../domain/errors.ts';
 import type { IdempotencyStore } from '../../store/database/idempotency.ts';
 
-/** The number of a try among those of its request, if that has an Idempotency-Key. */
-export type ClaimNumber = number | undefined;
-
 /**
  * Runs a request once per Idempotency-Key; a repeated request gets the first reply. `work` must create its record under the
  * reserved id and look for that id first: if a server dies, `work` is called again with the same id and the next claim. The
@@ -13,7 +10,7 @@ export type ClaimNumber = number | undefined;
  */
 export type Idempotency = (
   request: FastifyRequest,
-  work: (reserved_id?: string, claim?: ClaimNumber) => Promise<unknown>,
+  work: (reserved_id?: string, claim?: number) => Promise<unknown>,
 ) => Promise<{ value: unknown; replayed: boolean }>;
 
 const LONGEST_KEY = 255;

@@ -14,7 +14,7 @@ import { checkIfMatch, computeEtag, serializeRecord } from './etags.ts';
 import { checkUnknownFields, findUnknownFields } from './fields.ts';
 import { FileReply, sendFile } from './file-reply.ts';
 import type { Gate } from './gate.ts';
-import type { ClaimNumber, Idempotency } from './idempotency.ts';
+import type { Idempotency } from './idempotency.ts';
 import { createDisconnectSignal, createEndSignal } from './reply-ends.ts';
 import { addOtherNames, needsRecord } from './spellings.ts';
 import { type Frames, sendEvents } from './sse.ts';
@@ -32,9 +32,9 @@ export interface RouteInput<P, Q, B> extends Warnings {
   /** The id of the record to create, if the request has an Idempotency-Key. */
   reserved_id: string | undefined;
   /** The number of this try, if the request has an Idempotency-Key. */
-  claim: ClaimNumber;
+  claim: number | undefined;
   /** Does the work once per Idempotency-Key; a repeated request gets the same result. Use it for replies that may be streams. */
-  once<T>(work: (reserved_id?: string, claim?: ClaimNumber) => Promise<T>): Promise<{ value: T; replayed: boolean }>;
+  once<T>(work: (reserved_id?: string, claim?: number) => Promise<T>): Promise<{ value: T; replayed: boolean }>;
   /** Takes one of the caller's stream slots until the reply ends; throws if none is free. Use it for replies that wait. */
   holdOpen(): void;
   /** Aborted when the client disconnects; for a stream, also when the server stops. */
@@ -159,7 +159,7 @@ export function mount<
       const input = { ...(await parseInput(endpoint, { request, reply, now }, closing)), once, holdOpen };
       if (storesInput(endpoint, input.body)) await gates.admitBytes(caller.key, countBytes(input.file, request.body));
       await checkIfMatch(endpoint, { request, input }, current && (() => current(input, caller)));
-      const work = async (reserved_id?: string, claim?: ClaimNumber): Promise<unknown> =>
+      const work = async (reserved_id?: string, claim?: number): Promise<unknown> =>
         handler({ ...input, reserved_id, claim }, caller);
       if (streams) {
         const answer = await auditStream(api, { endpoint, request }, await work());
