@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect } from 'vitest';
 import { describeInBrowser, it } from '../support/browser/browser.ts';
 import { signInAsAlice } from '../support/browser/dashboard.ts';
+import { button } from '../support/browser/first-run.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { freePort, startApiProcess } from '../support/machine/processes.ts';
 import { says } from '../support/peers/model-server.ts';
@@ -55,6 +56,25 @@ describeInBrowser('the overview', () => {
     await here.ended(task_id);
     await expect.poll(() => recent.nth(1).innerText(), { timeout: 20_000 }).toMatch(/completed/i);
     expect(await recent.count()).toBe(3);
+  });
+});
+
+describeInBrowser('a record', () => {
+  it('is not read again when its deletion is reported before it is answered', async ({ page }) => {
+    const { id } = await here.alice.ok(here.alice.post('/api/skills', { name: 'Unneeded', instructions: 'Do it.' }), 201);
+    const address = `${here.url}/dashboard/skills/${id}`;
+    await signInAsAlice(page, address);
+    const elsewhere = await page.context().newPage();
+    await signInAsAlice(elsewhere, address);
+    const reported = elsewhere.waitForResponse((response) => response.status() === 404);
+    await page.route(`**/api/skills/${id}`, async (route) => {
+      const answer = await route.fetch();
+      if (route.request().method() === 'DELETE') await reported;
+      await route.fulfill({ response: answer });
+    });
+    await button(page, 'Delete …').click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click();
+    await page.getByRole('heading', { level: 1, name: 'Skills', exact: true }).waitFor();
   });
 });
 

@@ -1,5 +1,7 @@
 import {
   keepPreviousData,
+  type QueryClient,
+  type QueryKey,
   type UseQueryResult,
   useInfiniteQuery,
   useMutation,
@@ -77,6 +79,28 @@ export function useList<E extends AnyEndpoint>(
   return { ...pages, items, total, is_counted: total !== (query as { count_to?: number }).count_to };
 }
 
+/** True if the id of a record is in the key of a query. */
+const names = (queryKey: QueryKey, id: string): boolean => JSON.stringify(queryKey).includes(id);
+
+/**
+ * True if a query reads a record that this page is deleting. The deletion is often reported before its own answer is here, and the
+ * record would be read once more.
+ */
+export const isBeingRemoved = (queries: QueryClient, queryKey: QueryKey): boolean =>
+  queries
+    .getMutationCache()
+    .findAll({ status: 'pending' })
+    .some(({ meta, state }) => {
+      const id = (meta as WorkMeta | undefined)?.findRemovedId?.(state.variables);
+      return id !== undefined && names(queryKey, id);
+    });
+
+/** What the cache knows of a mutation. */
+interface WorkMeta extends Record<string, unknown> {
+  operation: string | undefined;
+  findRemovedId(input: unknown): string | undefined;
+}
+
 interface WorkOptions<I> {
   /** The scope that the mutation needs; null: none. */
   needs?: Scope | null;
@@ -94,16 +118,17 @@ interface WorkOptions<I> {
  */
 export function useWork<I, R>(
   work: (input: I) => Promise<R>,
-  { line, needs, operation, findRemovedId: removed = () => undefined }: WorkOptions<I> = {},
+  { line, needs, operation, findRemovedId = () => undefined }: WorkOptions<I> = {},
 ) {
   const queries = useQueryClient();
+  const meta: WorkMeta = { operation, findRemovedId: (input) => findRemovedId(input as I) };
   const mutation = useMutation<R, ApiProblem, I>({
     mutationFn: work,
-    meta: { operation },
+    meta,
     ...(line && { scope: { id: line } }),
     onSettled: (_reply, _problem, input) => {
-      const id = removed(input);
-      return queries.invalidateQueries({ predicate: ({ queryKey }) => !id || !JSON.stringify(queryKey).includes(id) });
+      const id = findRemovedId(input);
+      return queries.invalidateQueries({ predicate: ({ queryKey }) => !id || !names(queryKey, id) });
     },
   });
   return { ...mutation, needs };

@@ -3,6 +3,7 @@ import { useEffect } from 'react';
 import { health } from '../../contracts/health.ts';
 import { followChanges, inBatches, isAffected } from './changes.ts';
 import { useClient, useSession } from './context.tsx';
+import { isBeingRemoved } from './queries.ts';
 
 /** How long a hidden tab stays connected: a browser opens few connections to one service, in all of its tabs. */
 const HIDDEN_MS = 15_000;
@@ -14,7 +15,8 @@ export function useChanges(): void {
   const { session } = useSession();
   useEffect(() => {
     const batches = inBatches((batch) => {
-      const isStale = (query: Query) => batch.some((change) => isAffected(change, describeQuery(query)));
+      const isStale = (query: Query) =>
+        batch.some((change) => isAffected(change, describeQuery(query))) && !isBeingRemoved(queries, query.queryKey);
       void queries.invalidateQueries({ predicate: isStale });
     });
     const follow = (signal: AbortSignal) =>
