@@ -100,7 +100,7 @@ describeInBrowser('a screen', () => {
       expect(await menu.getAttribute('aria-expanded')).toBe('true');
       await close();
       await expect.poll(() => menu.getAttribute('aria-expanded')).toBe('false');
-      expect(page.url()).toMatch(/\/skills$/);
+      await expect.poll(() => page.url()).toMatch(/\/skills$/);
     }
   });
 });

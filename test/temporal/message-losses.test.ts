@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Reply } from '../support/client.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { type Child, startWorkerProcess } from '../support/machine/processes.ts';
 import { type Answer, hangs, says } from '../support/peers/model-server.ts';
@@ -70,6 +71,8 @@ interface Sent {
   id: string;
 }
 
+const answered = (reply: Reply) => reply.status < 500 && reply;
+
 /** Sends messages of random policy one after the other; repeats each request that fails, and some that do not, with their key. */
 async function sendMany(thread_id: string, count: number, random: () => number): Promise<Sent[]> {
   const sent: Sent[] = [];
@@ -79,12 +82,9 @@ async function sendMany(thread_id: string, count: number, random: () => number):
     const when_busy = policies[Math.floor(random() * policies.length)];
     const headers = { 'idempotency-key': randomUUID() };
     const post = () => here.alice.post(`/api/threads/${thread_id}/messages`, { message: text, when_busy }, headers);
-    let reply = await post();
-    for (let tries = 0; reply.status >= 500 && tries < 50; tries += 1) {
-      await wait(200);
-      reply = await post();
-    }
-    if (random() < 0.1) expect((await post()).body.id).toBe(reply.body.id);
+    const answer = () => until('the service answers', async () => answered(await post()));
+    const reply = await answer();
+    if (random() < 0.1) expect((await answer()).body.id).toBe(reply.body.id);
     if (reply.status === 202 || reply.status === 200) sent.push({ thread_id, text, id: reply.body.id });
     if (random() < 0.1) await here.alice.del(`/api/threads/${thread_id}/messages/${reply.body.id}`);
     await wait(random() * 200);
@@ -92,10 +92,7 @@ async function sendMany(thread_id: string, count: number, random: () => number):
   return sent;
 }
 
-it('each of many messages ends in one state and is read once, in order, while workers and connections are lost', async () => {
-  here.model.always(answersSlowly);
-  const threads = [await newThread(), await newThread(), await newThread()];
-  const sending = Promise.all(threads.map((id, index) => sendMany(id, 29, seeded(17 + index))));
+async function loseTwice(): Promise<void> {
   for (const pause of [2_000, 4_000]) {
     await wait(pause);
     await loseWorker();
@@ -103,7 +100,13 @@ it('each of many messages ends in one state and is read once, in order, while wo
       `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`,
     );
   }
-  const sent = (await sending).flat();
+}
+
+it('each of many messages ends in one state and is read once, in order, while workers and connections are lost', async () => {
+  here.model.always(answersSlowly);
+  const threads = [await newThread(), await newThread(), await newThread()];
+  const [, ...lists] = await Promise.all([loseTwice(), ...threads.map((id, index) => sendMany(id, 29, seeded(17 + index)))]);
+  const sent = lists.flat();
   await until('the database to be back', () => here.alice.get('/api/threads').then(({ status }) => status === 200));
   const read = await until(
     'no message waits, and no run works',

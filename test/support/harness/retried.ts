@@ -1,4 +1,4 @@
-import type { Reporter, TestCase } from 'vitest/node';
+import type { Reporter, SerializedError, TestCase, TestModule } from 'vitest/node';
 
 const ours = (stack: string) =>
   stack
@@ -6,7 +6,10 @@ const ours = (stack: string) =>
     .filter((line) => !line.includes('/node_modules/'))
     .join('\n');
 
-/** Reports at the end which tests passed only at their second attempt, and why the first one failed. Each is a fault to find. */
+/**
+ * Reports at the end which tests passed only at their second attempt, and why the first one failed; and the errors of no test, such as
+ * a promise that nobody awaited, for which the whole run fails. Each is a fault to find.
+ */
 export default class Retried implements Reporter {
   private readonly found: string[] = [];
 
@@ -16,7 +19,8 @@ export default class Retried implements Reporter {
     this.found.push(`${test.module.relativeModuleId} > ${test.fullName}\n${reasons.join('\n')}`);
   }
 
-  onTestRunEnd(): void {
+  onTestRunEnd(_modules: readonly TestModule[], errors: readonly SerializedError[]): void {
     for (const report of this.found) console.log(`\nNeeded a second attempt: ${report}`);
+    for (const { stack, message } of errors) console.log(`\nFailed outside of a test: ${ours(stack ?? message)}`);
   }
 }

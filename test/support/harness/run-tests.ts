@@ -69,7 +69,9 @@ if (whole) {
     ['textlint', '-f', 'unix', '.'],
   ] as const;
   const codes = await Promise.all(checks.map(([program, ...rest]) => run(bin(program), rest)));
-  failed += codes.filter((code) => code !== 0).length;
+  const refused = checks.filter((_, index) => codes[index] !== 0);
+  for (const check of refused) console.log(`\nFailed outside of a test: ${check.join(' ')}`);
+  failed += refused.length;
 }
 const outcome = await again(await vitest(whole ? ['--project=main'] : args));
 failed += outcome.failed;
